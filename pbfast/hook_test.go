@@ -67,7 +67,7 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 			return func() *protoiface.Methods { return &more }
 		}(), "flags"},
 	} {
-		err := runtime.Hook(changed{real, c.table}, &protoiface.Methods{})
+		err := runtime.HookMethods(changed{real, c.table}, &protoiface.Methods{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
@@ -82,7 +82,7 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 }
 
 func TestHookOnce(t *testing.T) {
-	if err := runtime.Hook(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := runtime.HookMethods(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("error %v, want one", err)
 	}
 	if pbfast.Hooked(wrapperspb.String("x")) {

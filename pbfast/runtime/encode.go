@@ -37,45 +37,48 @@ type Encoder struct {
 // A sizer knows the length of its encoding in bytes.
 type sizer interface{ SizeOf() int }
 
-// Start returns the window for a message that is to be appended to b.
-func (e *Encoder) Start(b []byte, root sizer) (w []byte, i int) {
+// Start returns the arguments with which a message is encoded that is to be appended to b.
+func (e *Encoder) Start(b []byte, root sizer) (*Encoder, []byte, int, uint64) {
 	e.buf, e.start, e.root = b[:cap(b)], len(b), root
-	i = min(cap(b)-len(b), smallBytes)
-	return e.buf[e.start : e.start+i : e.start+i], i
+	i := min(cap(b)-len(b), smallBytes)
+	return e, e.buf[e.start : e.start+i : e.start+i], i, 0
 }
 
-// StartSized returns the window for a message of the given size that is to be appended to b.
-func (e *Encoder) StartSized(b []byte, size int) (w []byte, i int) {
+// StartSized is Start for a message of the given size.
+func (e *Encoder) StartSized(b []byte, size int) (*Encoder, []byte, int, uint64) {
 	b = slices.Grow(b, size)
 	e.buf, e.start = b[:cap(b)], len(b)
-	return e.buf[e.start : e.start+size : e.start+size], size
+	return e, e.buf[e.start : e.start+size : e.start+size], size, 0
 }
 
-// StartCached is StartSized if the size is in cache, else Start.
-func (e *Encoder) StartCached(b []byte, root sizer, cache *int32) (w []byte, i int) {
-	if size, ok := CachedSize(cache, e.Flags); ok {
+// startCached is StartSized if the size is in cache, else Start.
+func (e *Encoder) startCached(b []byte, root sizer, cache *int32) (*Encoder, []byte, int, uint64) {
+	if size, ok := cachedSize(cache, e.Flags); ok {
 		return e.StartSized(b, size)
 	}
 	return e.Start(b, root)
 }
 
-// CachedSize returns the size in a message's cache, if the flags allow its use. As in protobuf-go,
+// cachedSize returns the size in a message's cache, if the flags allow its use. As in protobuf-go,
 // the cache holds the size plus one.
-func CachedSize(cache *int32, flags protoiface.MarshalInputFlags) (int, bool) {
-	if flags&protoiface.MarshalUseCachedSize == 0 {
+func cachedSize(cache *int32, flags protoiface.MarshalInputFlags) (int, bool) {
+	if cache == nil || flags&protoiface.MarshalUseCachedSize == 0 {
 		return 0, false
 	}
 	size := atomic.LoadInt32(cache)
 	return int(size) - 1, size > 0
 }
 
-// CacheSize puts a size into a message's cache.
-func CacheSize(cache *int32, size int) {
+// cacheSize puts a size into a message's cache.
+func cacheSize(cache *int32, size int) {
 	if size >= math.MaxInt32 {
 		size = -1
 	}
 	atomic.StoreInt32(cache, int32(size+1))
 }
+
+// Into returns the arguments with which a message is encoded to the end of b.
+func (e *Encoder) Into(b []byte) (*Encoder, []byte, int, uint64) { return e, b, len(b), 0 }
 
 // Written returns the length of a message that was written to the end of a window.
 func (e *Encoder) Written(w []byte, i int) (int, error) { return len(w) - i, e.err }
@@ -91,9 +94,17 @@ func (e *Encoder) Finish(w []byte, i int) ([]byte, error) {
 	return e.buf[:e.start+len(w)-i], nil
 }
 
-// Grow is called if there may be no room for need bytes, the most that a group of fields can take.
-// Afterwards there is room for the rest of the message, even if that is less than need.
-func (e *Encoder) Grow(w []byte, i, need int) ([]byte, int) {
+// Room makes room for need bytes, the most that a group of fields can take. Afterwards there is room
+// for the rest of the message, even if that is less than need.
+func (e *Encoder) Room(w []byte, i, need int) ([]byte, int) {
+	if i < need {
+		return e.grow(w, i)
+	}
+	return w, i
+}
+
+// grow makes room for the rest of the message.
+func (e *Encoder) grow(w []byte, i int) ([]byte, int) {
 	if e.root == nil {
 		return w, i
 	}
@@ -116,10 +127,10 @@ func (e *Encoder) widen(w []byte, i, size int) ([]byte, int) {
 	return w, size - len(written)
 }
 
-// room is Grow for need bytes that are sure to be written.
+// room is Room for need bytes that are sure to be written.
 func (e *Encoder) room(w []byte, i, need int) ([]byte, int) {
 	if i < need {
-		w, i = e.Grow(w, i, need)
+		w, i = e.grow(w, i)
 	}
 	if i < need {
 		w, i = e.widen(w, i, len(w)+need-i)
@@ -152,14 +163,50 @@ func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 	return e.take(w, i, size, out.Buf, err)
 }
 
-// Foreign writes m, whose code another generator made, by proto.MarshalAppend.
-func (e *Encoder) Foreign(w []byte, i int, m proto.Message) ([]byte, int) {
+// Foreign writes m, whose code another generator made, by proto.MarshalAppend, with its length and
+// tag before.
+func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte, int) {
 	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic(), UseCachedSize: e.Flags&protoiface.MarshalUseCachedSize != 0}
 	size := o.Size(m)
 	w, i = e.room(w, i, size)
 	o.UseCachedSize = true
 	out, err := o.MarshalAppend(w[i-size:i-size:i], m)
-	return e.take(w, i, size, out, err)
+	end := len(w) - i
+	w, i = e.take(w, i, size, out, err)
+	return e.Length(w, i, end, tag)
+}
+
+// Length writes the length of a message, which ends at len(w)-end, and its tag before it, unless that
+// is 0: a message that is in no other has neither.
+func (e *Encoder) Length(w []byte, i, end int, tag uint64) ([]byte, int) {
+	if tag == 0 {
+		return w, i
+	}
+	if i < 15 {
+		w, i = e.grow(w, i)
+	}
+	n := len(w) - i - end
+	if n < 0x80 && tag < 0x80 {
+		head := w[i-2 : i]
+		head[0], head[1] = byte(tag), byte(n)
+		return w, i - 2
+	}
+	return w, PutVarint(w, PutVarint(w, i, uint64(n)), tag)
+}
+
+// Unknown writes a message's unknown fields.
+func (e *Encoder) Unknown(w []byte, i int, fields []byte) ([]byte, int) {
+	if len(fields) == 0 {
+		return w, i
+	}
+	return e.unknown(w, i, fields)
+}
+
+func (e *Encoder) unknown(w []byte, i int, fields []byte) ([]byte, int) {
+	w, i = e.Room(w, i, len(fields))
+	i -= len(fields)
+	copy(w[i:], fields)
+	return w, i
 }
 
 // take makes sure that out is at w[i-size:i].
@@ -187,6 +234,33 @@ func FallbackSize(m proto.Message) int {
 // SizeVarint is the length of v as a varint: 1 to 10 bytes.
 func SizeVarint(v uint64) int { return int(9*uint32(bits.Len64(v))+64) / 64 }
 
+// SizeBytes is the length of n bytes with their length before.
+func SizeBytes(n int) int { return n + SizeVarint(uint64(n)) }
+
+// SizeSome is SizeBytes with a tag of the given size, and 0 if there are none.
+func SizeSome(tag, n int) int {
+	if n == 0 {
+		return 0
+	}
+	return tag + n + SizeVarint(uint64(n))
+}
+
+// SizeNumber is the length of v as a varint with a tag of the given size, and 0 if v is 0.
+func SizeNumber(tag int, v uint64) int {
+	if v == 0 {
+		return 0
+	}
+	return tag + SizeVarint(v)
+}
+
+// SizeIf is n if the field is there.
+func SizeIf(there bool, n int) int {
+	if there {
+		return n
+	}
+	return 0
+}
+
 // PutVarint writes v before w[i] and returns where it begins.
 func PutVarint(w []byte, i int, v uint64) int {
 	if v < 0x80 {
@@ -194,6 +268,27 @@ func PutVarint(w []byte, i int, v uint64) int {
 		return i - 1
 	}
 	return putVarint(w, i, v)
+}
+
+// PutByte writes a tag of one byte before w[i].
+func PutByte(w []byte, i int, tag byte) int {
+	i--
+	w[i] = tag
+	return i
+}
+
+// PutTwo writes a tag of two bytes before w[i].
+func PutTwo(w []byte, i int, tag uint16) int {
+	i -= 2
+	binary.LittleEndian.PutUint16(w[i:], tag)
+	return i
+}
+
+// PutBytes writes v before w[i], with its length before.
+func PutBytes[T string | []byte](w []byte, i int, v T) int {
+	i -= len(v)
+	copy(w[i:], v)
+	return PutVarint(w, i, uint64(len(v)))
 }
 
 //go:noinline

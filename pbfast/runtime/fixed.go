@@ -41,39 +41,41 @@ func PutFixed64s[T fixed64](w []byte, i int, v []T) int {
 }
 
 // AppendFixed32s appends the elements of a packed field.
-func AppendFixed32s[T fixed32](dst []T, p []byte) ([]T, error) {
+func AppendFixed32s[T fixed32](dst []T, p []byte, i int) ([]T, int) {
+	p, end := chunk(p, i)
 	if len(p)%4 != 0 {
-		return dst, ErrMalformed
+		return dst, malformed
 	}
 	n := len(dst)
 	dst = slices.Grow(dst, len(p)/4)[:n+len(p)/4]
 	into := dst[n:]
 	if littleEndian {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(into))), len(p)), p)
-		return dst, nil
+		return dst, end
 	}
 	for k := range into {
 		*(*uint32)(unsafe.Pointer(&into[k])) = binary.LittleEndian.Uint32(p[4*k:])
 	}
-	return dst, nil
+	return dst, end
 }
 
 // AppendFixed64s appends the elements of a packed field.
-func AppendFixed64s[T fixed64](dst []T, p []byte) ([]T, error) {
+func AppendFixed64s[T fixed64](dst []T, p []byte, i int) ([]T, int) {
+	p, end := chunk(p, i)
 	if len(p)%8 != 0 {
-		return dst, ErrMalformed
+		return dst, malformed
 	}
 	n := len(dst)
 	dst = slices.Grow(dst, len(p)/8)[:n+len(p)/8]
 	into := dst[n:]
 	if littleEndian {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(into))), len(p)), p)
-		return dst, nil
+		return dst, end
 	}
 	for k := range into {
 		*(*uint64)(unsafe.Pointer(&into[k])) = binary.LittleEndian.Uint64(p[8*k:])
 	}
-	return dst, nil
+	return dst, end
 }
 
 // PutFixed32 writes v before w[i].
@@ -90,18 +92,20 @@ func PutFixed64(w []byte, i int, v uint64) int {
 	return i
 }
 
-// Fixed32 reads 4 bytes at p[i] and returns where they end, or a negative index if p ends before.
-func Fixed32(p []byte, i int) (uint32, int) {
+// Fixed32 reads a number of 4 bytes.
+func Fixed32[T fixed32](p []byte, i int) (T, int) {
 	if len(p)-i < 4 {
-		return 0, -1
+		return 0, malformed
 	}
-	return binary.LittleEndian.Uint32(p[i:]), i + 4
+	v := binary.LittleEndian.Uint32(p[i:])
+	return *(*T)(unsafe.Pointer(&v)), i + 4
 }
 
-// Fixed64 reads 8 bytes at p[i] and returns where they end, or a negative index if p ends before.
-func Fixed64(p []byte, i int) (uint64, int) {
+// Fixed64 reads a number of 8 bytes.
+func Fixed64[T fixed64](p []byte, i int) (T, int) {
 	if len(p)-i < 8 {
-		return 0, -1
+		return 0, malformed
 	}
-	return binary.LittleEndian.Uint64(p[i:]), i + 8
+	v := binary.LittleEndian.Uint64(p[i:])
+	return *(*T)(unsafe.Pointer(&v)), i + 8
 }

@@ -3,7 +3,10 @@ package runtime
 import (
 	"fmt"
 	"os"
+	"reflect"
+	"runtime"
 	"sync"
+	"unsafe"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -22,25 +25,113 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 	return table
 }
 
-// Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
-// methods. Generated code calls it from init functions.
-//
-// protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
-// operation, but does not promise to. So Hook first puts methods there that only note that they
-// were called, asks proto for all three operations, and sets the given methods only if each was
-// called. Otherwise the table is left unchanged, the reason goes to standard error once, and the
-// error is returned.
-func Hook(m proto.Message, fast *protoiface.Methods) error {
-	err := hook(m, fast)
+// A message is what is hooked.
+type message interface {
+	proto.Message
+	sizer
+}
+
+// Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages M use generated functions.
+// Generated code calls it from init functions. bounded is nil, or encodes the message without the
+// rest; whole says that no field can be required.
+func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
+	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
+	decode func(M, *Decoder, []byte, int, int) (M, int)) error {
+	var m M
+	field, ok := reflect.TypeFor[M]().Elem().FieldByName("sizeCache")
+	if !ok || field.Type.Kind() != reflect.Int32 {
+		return complain(fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
+	}
+	return HookMethods(m, methods(field.Offset, mode, whole, bounded, encode, decode))
+}
+
+// methods are the generated functions as those of a table.
+func methods[M message](sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte,
+	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
+	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
+	fast := &protoiface.Methods{
+		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
+			m := in.Message.Interface().(M)
+			cache := cacheOf(m, sizeCache)
+			if cache == nil {
+				return protoiface.SizeOutput{}
+			}
+			n, ok := cachedSize(cache, in.Flags)
+			if !ok {
+				n = m.SizeOf()
+				cacheSize(cache, n)
+			}
+			return protoiface.SizeOutput{Size: n}
+		},
+		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
+			m := in.Message.Interface().(M)
+			e := Encoder{Flags: in.Flags}
+			_, w, i, tag := e.startCached(in.Buf, m, cacheOf(m, sizeCache))
+			w, i = encode(m, (*Encoder)(noescape(unsafe.Pointer(&e))), w, i, tag)
+			out.Buf, err = e.Finish(w, i)
+			return out, err
+		},
+		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
+			d := Decoder{in: (*protoiface.UnmarshalInput)(noescape(unsafe.Pointer(&in)))}
+			_, p, i, _ := d.Start(in.Buf, mode)
+			depth := depthOf(&in) - 1
+			if depth < 0 {
+				i = tooDeep
+			}
+			m, i := decode(in.Message.Interface().(M), (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
+			if err = d.Finish(m, i); err == nil && whole {
+				out.Flags = protoiface.UnmarshalInitialized
+			}
+			runtime.KeepAlive(&in)
+			return out, err
+		},
+	}
+	if bounded != nil {
+		fast.Marshal = func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
+			out.Buf = bounded(in.Message.Interface().(M), in.Buf)
+			return out, nil
+		}
+	}
+	return fast
+}
+
+// cacheOf is the address of a message's size cache, or nil if there is no message.
+func cacheOf[M any](m M, offset uintptr) *int32 {
+	at := *(*unsafe.Pointer)(unsafe.Pointer(&m)) // M is a pointer
+	if at == nil {
+		return nil
+	}
+	return (*int32)(unsafe.Add(at, offset))
+}
+
+// noescape hides from the compiler where p goes: a function that is called by its address could keep
+// it, for all that the compiler knows. Generated functions do not.
+func noescape(p unsafe.Pointer) unsafe.Pointer {
+	x := uintptr(p)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
+}
+
+// complain says once, to standard error, that messages are not hooked.
+func complain(err error) error {
 	if err != nil {
-		complain.Do(func() {
+		once.Do(func() {
 			fmt.Fprintf(os.Stderr, "pbfast: proto.Marshal and proto.Unmarshal are not sped up: %v\nhint: this release of google.golang.org/protobuf is not supported; the methods on messages work still\n", err)
 		})
 	}
 	return err
 }
 
-var complain sync.Once
+var once sync.Once
+
+// HookMethods makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
+// methods.
+//
+// protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
+// operation, but does not promise to. So this first puts methods there that only note that they were
+// called, asks proto for all three operations, and sets the given methods only if each was called.
+// Otherwise the table is left unchanged, the reason goes to standard error once, and the error is
+// returned.
+func HookMethods(m proto.Message, fast *protoiface.Methods) error { return complain(hook(m, fast)) }
 
 func hook(m proto.Message, fast *protoiface.Methods) error {
 	name := m.ProtoReflect().Descriptor().FullName()

@@ -9,15 +9,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// encode writes the function that writes a message from its last byte to its first.
+// encode writes the function that writes a message from its last byte to its first, and then its
+// length and the tag that it is given.
 func (g *generator) encode(msg *message) {
-	g.f("func (m *%s) pbfastEncode(e *%s, w []byte, i int) ([]byte, int) {", msg.GoIdent.GoName, g.rt("Encoder"))
-	g.f("if m == nil { return w, i }")
+	g.f("func (m *%s) pbfastEncode(e *%s, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName, g.rt("Encoder"))
+	g.f("end := len(w) - i")
+	g.f("if m == nil { return e.Length(w, i, end, tag) }")
 	if msg.ext {
-		g.f("if len(m.extensionFields) > 0 { return e.Fallback(w, i, m) }")
+		g.f("if len(m.extensionFields) > 0 { w, i = e.Fallback(w, i, m); return e.Length(w, i, end, tag) }")
 	}
 	g.encodeFields(msg)
-	g.f("return w, i\n}\n")
+	g.f("return e.Length(w, i, end, tag)\n}\n")
 	for _, f := range msg.fields {
 		if f.isMap() {
 			g.encodeEntry(msg, f)
@@ -28,9 +30,7 @@ func (g *generator) encode(msg *message) {
 // encodeFields writes the code that writes a message's fields, in the order from the last to the
 // first.
 func (g *generator) encodeFields(msg *message) {
-	g.f("if n := len(m.unknownFields); n > 0 {")
-	g.room(0, "n")
-	g.f("i -= n\ncopy(w[i:], m.unknownFields)\n}")
+	g.f("w, i = e.Unknown(w, i, m.unknownFields)")
 	for k := len(msg.ordered) - 1; k >= 0; {
 		if f := msg.ordered[k]; f.inOneof() {
 			first := k
@@ -80,6 +80,7 @@ func bounded(msg *message) bool {
 // forward writes the function that encodes a bounded message.
 func (g *generator) forward(msg *message) {
 	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.GoIdent.GoName)
+	g.f("if m == nil { return b }")
 	for _, f := range msg.ordered {
 		condition, value := g.present(f)
 		g.f("if %s {", condition)
@@ -126,14 +127,7 @@ func (g *generator) room(constant int, variable ...string) {
 	if g.options.Drop == "room" {
 		return
 	}
-	if len(variable) <= 1 {
-		if len(variable) == 1 && constant == 0 {
-			need = variable[0]
-		}
-		g.f("if i < %s { w, i = e.Grow(w, i, %s) }", need, need)
-		return
-	}
-	g.f("if need := %s; i < need { w, i = e.Grow(w, i, need) }", need)
+	g.f("w, i = e.Room(w, i, %s)", need)
 }
 
 // most is the most bytes that a number or a length takes.
@@ -192,91 +186,78 @@ func (g *generator) encodeAlone(f *field, value string) {
 	g.put(f, value)
 }
 
-// putTag writes a tag.
-func (g *generator) putTag(tag uint64) {
-	bytes := protowire.AppendVarint(nil, tag)
-	if len(bytes) == 1 {
-		g.f("i--\nw[i] = %#x", bytes[0])
-		return
+// tagged is the expression for a tag that is written before what the expression put writes.
+func (g *generator) tagged(tag uint64, put string) string {
+	switch protowire.SizeVarint(tag) {
+	case 1:
+		return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutByte"), put, tag)
+	case 2:
+		return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutTwo"), put, wireTag(tag))
 	}
-	g.f("i -= %d\n_ = w[i+%d]", len(bytes), len(bytes)-1)
-	for k, b := range bytes {
-		if k == 0 {
-			g.f("w[i] = %#x", b)
-		} else {
-			g.f("w[i+%d] = %#x", k, b)
-		}
-	}
+	return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutVarint"), put, tag)
 }
 
 // put writes a value that is no message, with its tag, where there is room.
 func (g *generator) put(f *field, value string) {
 	tag := f.tag(wireOf(f.kind))
-	if f.text() {
-		if !f.utf8 || g.drop("encode-utf8") {
-			g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
-			g.f("i = %s(w, i, uint64(len(%s)))", g.rt("PutVarint"), value)
-			g.putTag(tag)
-			return
-		}
-		if tag < 0x80 { // the run time writes it
-			g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
-			return
-		}
-		g.f("i = e.PutText(w, i, %s, 0)", value)
-		g.putTag(tag)
-		return
+	switch {
+	case f.text() && f.utf8 && !g.drop("encode-utf8") && tag < 0x80: // the run time writes the tag
+		g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
+	default:
+		g.f("i = %s", g.tagged(tag, g.putUntagged(f, value)))
 	}
-	g.putNumber(f, value)
-	g.putTag(tag)
 }
 
-// putNumber writes a number without its tag.
-func (g *generator) putNumber(f *field, value string) {
+// putUntagged is the expression that writes a value that is no message without its tag.
+func (g *generator) putUntagged(f *field, value string) string {
+	put := "PutVarint"
 	switch {
+	case f.text() && f.utf8 && !g.drop("encode-utf8"):
+		return "e.PutText(w, i, " + value + ", 0)"
+	case f.text():
+		return g.rt("PutBytes") + "(w, i, " + value + ")"
 	case f.kind == protoreflect.BoolKind:
-		g.f("i--\nw[i] = byte(%s(%s))", g.rt("Bit"), value)
+		return fmt.Sprintf("%s(w, i, byte(%s(%s)))", g.rt("PutByte"), g.rt("Bit"), value)
 	case f.kind == protoreflect.FloatKind:
-		g.f("i = %s(w, i, %s(%s))", g.rt("PutFixed32"), g.QualifiedGoIdent(mathPkg.Ident("Float32bits")), value)
+		put, value = "PutFixed32", g.QualifiedGoIdent(mathPkg.Ident("Float32bits"))+"("+value+")"
 	case f.kind == protoreflect.DoubleKind:
-		g.f("i = %s(w, i, %s(%s))", g.rt("PutFixed64"), g.QualifiedGoIdent(mathPkg.Ident("Float64bits")), value)
+		put, value = "PutFixed64", g.QualifiedGoIdent(mathPkg.Ident("Float64bits"))+"("+value+")"
 	case wireOf(f.kind) == protowire.Fixed32Type:
-		g.f("i = %s(w, i, uint32(%s))", g.rt("PutFixed32"), value)
+		put, value = "PutFixed32", "uint32("+value+")"
 	case wireOf(f.kind) == protowire.Fixed64Type:
-		g.f("i = %s(w, i, uint64(%s))", g.rt("PutFixed64"), value)
+		put, value = "PutFixed64", "uint64("+value+")"
 	default:
-		g.f("i = %s(w, i, %s)", g.rt("PutVarint"), g.varint(f, value))
+		value = g.varint(f, value)
 	}
+	return fmt.Sprintf("%s(w, i, %s)", g.rt(put), value)
 }
 
 // putMessage writes a message with its length and tag, or a group with its tags.
 func (g *generator) putMessage(f *field, value string) {
-	tag := tagSize(f)
-	write := func() {
-		switch child := g.model.local(f); {
-		case child == nil:
-			g.f("w, i = e.Foreign(w, i, %s)", value)
-		case g.inlined(child):
-			g.f("if m := %s; m != nil {", value)
-			g.encodeFields(child)
-			g.f("}")
-		default:
-			g.f("w, i = %s.pbfastEncode(e, w, i)", value)
+	switch {
+	case f.kind == protoreflect.GroupKind:
+		g.room(tagSize(f))
+		g.f("i = %s", g.tagged(f.tag(protowire.EndGroupType), "i"))
+		if g.model.local(f) == nil {
+			g.f("w, i = e.Foreign(w, i, %s, 0)", value)
+		} else {
+			g.f("w, i = %s.pbfastEncode(e, w, i, 0)", value)
 		}
+		g.room(tagSize(f))
+		g.f("i = %s", g.tagged(f.tag(protowire.StartGroupType), "i"))
+	case g.model.local(f) == nil:
+		g.f("w, i = e.Foreign(w, i, %s, %#x)", value, f.tag(protowire.BytesType))
+	case g.inlined(g.model.local(f)):
+		tag := f.tag(protowire.BytesType)
+		g.f("end := len(w) - i")
+		g.f("if m := %s; m != nil {", value)
+		g.encodeFields(g.model.local(f))
+		g.f("}")
+		g.room(tagSize(f) + 10)
+		g.f("i = %s", g.tagged(tag, g.rt("PutVarint")+"(w, i, uint64(len(w)-i-end))"))
+	default:
+		g.f("w, i = %s.pbfastEncode(e, w, i, %#x)", value, f.tag(protowire.BytesType))
 	}
-	if f.kind == protoreflect.GroupKind {
-		g.room(tag)
-		g.putTag(f.tag(protowire.EndGroupType))
-		write()
-		g.room(tag)
-		g.putTag(f.tag(protowire.StartGroupType))
-		return
-	}
-	g.f("end := len(w) - i")
-	write()
-	g.room(tag + 10)
-	g.f("i = %s(w, i, uint64(len(w)-i-end))", g.rt("PutVarint"))
-	g.putTag(f.tag(protowire.BytesType))
 }
 
 func (g *generator) encodeField(f *field) {
@@ -290,8 +271,7 @@ func (g *generator) encodeField(f *field) {
 			g.room(tagSize(f)+10, fmt.Sprintf("%d*n", most(f)))
 			g.f("end := i")
 			g.putElements(f, name)
-			g.f("i = %s(w, i, uint64(end-i))", g.rt("PutVarint"))
-			g.putTag(f.ownTag())
+			g.f("i = %s", g.tagged(f.ownTag(), g.rt("PutVarint")+"(w, i, uint64(end-i))"))
 		} else {
 			g.room(0, fmt.Sprintf("%d*n", most(f)+tagSize(f)))
 			g.f("for k := n - 1; k >= 0; k-- {")
@@ -311,8 +291,8 @@ func (g *generator) encodeField(f *field) {
 		}
 		g.f("}%s", end)
 	default: // a message
-		g.f("if v := %s; v != nil {", name)
-		g.encodeAlone(f, "v")
+		g.f("if %s != nil {", name)
+		g.encodeAlone(f, name)
 		g.f("}")
 	}
 }
@@ -371,14 +351,12 @@ func (g *generator) encodeEntry(msg *message, f *field) {
 		g.f("last := i")
 		g.put(value, "v")
 		g.put(key, "k")
-		g.f("i = %s(w, i, uint64(last-i))", g.rt("PutVarint"))
-	} else {
-		g.f("last := len(w) - i")
-		g.putMessage(value, "v")
-		g.room(constant, variable...)
-		g.put(key, "k")
-		g.f("i = %s(w, i, uint64(len(w)-i-last))", g.rt("PutVarint"))
+		g.f("return w, %s\n}\n", g.tagged(f.tag(protowire.BytesType), g.rt("PutVarint")+"(w, i, uint64(last-i))"))
+		return
 	}
-	g.putTag(f.tag(protowire.BytesType))
-	g.f("return w, i\n}\n")
+	g.f("last := len(w) - i")
+	g.putMessage(value, "v")
+	g.room(constant, variable...)
+	g.put(key, "k")
+	g.f("return e.Length(w, i, last, %#x)\n}\n", f.tag(protowire.BytesType))
 }

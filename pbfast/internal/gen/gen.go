@@ -3,7 +3,6 @@ package gen
 
 import (
 	"fmt"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,15 +30,12 @@ type Options struct {
 
 // The run time is in this repository's modules, under whatever path.
 var (
-	runtime  = protogen.GoImportPath(reflect.TypeFor[pbfastrt.Encoder]().PkgPath())
-	validate = protogen.GoImportPath(path.Dir(string(runtime))) + "/validutf8"
+	runtime = protogen.GoImportPath(reflect.TypeFor[pbfastrt.Encoder]().PkgPath())
 )
 
 const (
-	protoPkg  = protogen.GoImportPath("google.golang.org/protobuf/proto")
-	ifacePkg  = protogen.GoImportPath("google.golang.org/protobuf/runtime/protoiface")
-	mathPkg   = protogen.GoImportPath("math")
-	slicesPkg = protogen.GoImportPath("slices")
+	protoPkg = protogen.GoImportPath("google.golang.org/protobuf/proto")
+	mathPkg  = protogen.GoImportPath("math")
 )
 
 // Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are for
@@ -132,9 +128,6 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 	g.save(plugin.NewGeneratedFile(file.GeneratedFilenamePrefix+variant+"_pbfast.pb.go", file.GoImportPath), head...)
 }
 
-// fail is a statement that returns an error of the run time's.
-func (g *generator) fail(name string) string { return "return " + g.rt(name) }
-
 func (g *generator) rt(name string) string {
 	return g.QualifiedGoIdent(runtime.Ident(name))
 }
@@ -170,120 +163,92 @@ func (g *generator) goType(f *field) string {
 func (g *generator) faces(msg *message) {
 	t := msg.GoIdent.GoName
 	init := g.model.needsInit(msg.Message)
-	checkInit := func(results string) {
-		if init {
-			g.f("if err := %s(m); err != nil { return %serr }", g.QualifiedGoIdent(protoPkg.Ident("CheckInitialized")), results)
-		}
-	}
-	g.f("// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.")
+	g.f("// MarshalAppend appends the message's encoding to b.")
 	g.f("func (m *%s) MarshalAppend(b []byte) ([]byte, error) {", t)
-	g.f("if m == nil { return b, nil }")
-	checkInit("b, ")
+	if init {
+		g.f("if err := %s(m); err != nil { return b, err }", g.QualifiedGoIdent(protoPkg.Ident("CheckInitialized")))
+	}
 	if bounded(msg) {
 		g.f("return m.pbfastAppend(b), nil\n}\n")
 		g.forward(msg)
 	} else {
 		g.f("var e %s", g.rt("Encoder"))
-		g.f("w, i := e.Start(b, m)")
-		g.f("w, i = m.pbfastEncode(&e, w, i)")
-		g.f("return e.Finish(w, i)\n}\n")
+		g.f("return e.Finish(m.pbfastEncode(e.Start(b, m)))\n}\n")
 	}
-
-	mode := func(name, doc, own, input string) {
-		g.f("// %s %s", name, doc)
-		g.f("func (m *%s) %s(data []byte) error {", t, name)
-		g.f("*m = %s{}", t)
-		g.f("d := %s{%s}", g.rt("Decoder"), own)
-		g.f("if err := m.pbfastDecode(&d, %s, %s%s); err != nil { return err }", input, g.noParts(msg), g.rt("DefaultDepth"))
-		checkInit("")
-		g.f("return nil\n}\n")
-	}
-	shared, input := g.sharedMemory(msg, "data")
-	mode("Unmarshal", "sets m to the message in data. Its strings and bytes share one copy of data.", shared, input)
-	mode("UnmarshalOwn", "is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.", apart, "data")
-	mode("UnmarshalAlias", "is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.", "", "data")
+	g.f("// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.")
+	g.f("func (m *%s) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.sharedMemory(msg))
+	g.f("// UnmarshalOwn is Unmarshal with all in memory of its own.")
+	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.mode("Own", "Apart"))
+	g.f("// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.")
+	g.f("func (m *%s) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t)
+	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode %s) error {", t, g.rt("Mode"))
+	g.f("*m = %s{}\nvar d %s", t, g.rt("Decoder"))
+	g.finish("m.pbfastDecode(d.Start(data, mode))", init)
 	if g.reusable(msg) {
-		g.reuseFace(msg, checkInit)
+		g.reuseFace(msg, init)
 	}
 	if g.options.VT {
 		g.vtFaces(msg)
 	}
 }
 
-// apart are the decoder's settings by which all is in memory of its own.
-const apart = "Own: true, Apart: true"
+// finish writes the end of a function that decodes.
+func (g *generator) finish(decoded string, init bool) {
+	if !init {
+		g.f("return d.Finish(%s)\n}\n", decoded)
+		return
+	}
+	g.f("if err := d.Finish(%s); err != nil { return err }", decoded)
+	g.f("return %s(m)\n}\n", g.QualifiedGoIdent(protoPkg.Ident("CheckInitialized")))
+}
 
-// memory returns how proto.Unmarshal's decoder treats memory, and the input that it decodes.
-func (g *generator) memory(msg *message, data string) (decoder, input string) {
+// mode is the expression for a mode of decoding.
+func (g *generator) mode(flags ...string) string {
+	for k := range flags {
+		flags[k] = g.rt(flags[k])
+	}
+	return strings.Join(flags, "|")
+}
+
+// memory returns how proto.Unmarshal treats memory.
+func (g *generator) memory(msg *message) string {
 	if g.options.Share || g.options.Text[msg.Desc.FullName()] == textShare {
-		return g.sharedMemory(msg, data)
+		return g.sharedMemory(msg)
 	}
 	switch _, aliased, shared := g.model.hasText(msg); {
 	case aliased:
-		return apart + ", Alias: true", data
+		return g.mode("Own", "Apart", "Alias")
 	case shared:
-		return apart + ", Share: true", g.rt("Copy") + "(" + data + ")"
+		return g.mode("Own", "Apart", "Share", "Copied")
 	}
-	return apart, data
+	return g.mode("Own", "Apart")
 }
 
 // sharedMemory is memory for Unmarshal.
-func (g *generator) sharedMemory(msg *message, data string) (decoder, input string) {
+func (g *generator) sharedMemory(msg *message) string {
 	switch count, aliased, _ := g.model.hasText(msg); {
 	case aliased:
-		return apart + ", Alias: true", data
+		return g.mode("Own", "Apart", "Alias")
 	case count == 1:
-		return "Own: true", data
+		return g.mode("Own")
 	case count > 1:
-		return "", g.rt("Copy") + "(" + data + ")"
+		return g.mode("Copied")
 	}
-	return "", data
-}
-
-// noParts is the argument for parts that are not there yet.
-func (g *generator) noParts(msg *message) string {
-	if len(msg.slots) > 0 {
-		return "nil, "
-	}
-	return ""
+	return "0"
 }
 
 // hooks writes the code that has proto.Marshal, Unmarshal and Size use the generated methods.
 func (g *generator) hooks(file *protogen.File, messages []*message) {
 	name := file.GoDescriptorIdent.GoName // as protoc-gen-go names what must come first
-	initializer := strings.ToLower(name[:1]) + name[1:] + "_init"
-	in := func(name string) string { return g.QualifiedGoIdent(ifacePkg.Ident(name)) }
 	g.P("func init() {")
-	g.P(initializer, "()")
+	g.P(strings.ToLower(name[:1])+name[1:], "_init()")
 	for _, msg := range messages {
 		t := msg.GoIdent.GoName
-		g.f("%s((*%s)(nil), &%s{", g.rt("Hook"), t, in("Methods"))
-		g.f("Size: func(in %s) %s {", in("SizeInput"), in("SizeOutput"))
-		g.f("m := in.Message.Interface().(*%s)", t)
-		g.f("if m == nil { return %s{} }", in("SizeOutput"))
-		g.f("n, ok := %s(&m.sizeCache, in.Flags)", g.rt("CachedSize"))
-		g.f("if !ok { n = m.SizeOf(); %s(&m.sizeCache, n) }", g.rt("CacheSize"))
-		g.f("return %s{Size: n}\n},", in("SizeOutput"))
-		g.f("Marshal: func(in %s) (out %s, err error) {", in("MarshalInput"), in("MarshalOutput"))
-		g.f("m := in.Message.Interface().(*%s)", t)
-		g.f("if m == nil { out.Buf = in.Buf; return out, nil }")
+		forward := "nil"
 		if bounded(msg) {
-			g.f("out.Buf = m.pbfastAppend(in.Buf)\nreturn out, nil\n},")
-		} else {
-			g.f("e := %s{Flags: in.Flags}", g.rt("Encoder"))
-			g.f("w, i := e.StartCached(in.Buf, m, &m.sizeCache)")
-			g.f("w, i = m.pbfastEncode(&e, w, i)")
-			g.f("out.Buf, err = e.Finish(w, i)\nreturn out, err\n},")
+			forward = "(*" + t + ").pbfastAppend"
 		}
-		g.f("Unmarshal: func(in %s) (out %s, err error) {", in("UnmarshalInput"), in("UnmarshalOutput"))
-		g.f("m := in.Message.Interface().(*%s)", t)
-		own, input := g.memory(msg, "in.Buf")
-		g.f("d := %s{In: &in, %s}", g.rt("Decoder"), own)
-		g.f("err = m.pbfastDecode(&d, %s, %s%s(&in))", input, g.noParts(msg), g.rt("Depth"))
-		if !g.model.needsInit(msg.Message) {
-			g.f("out.Flags = %s", in("UnmarshalInitialized"))
-		}
-		g.f("return out, err\n},\n})")
+		g.f("%s(%s, %t, %s, (*%s).pbfastEncode, (*%s).pbfastDecode)", g.rt("Hook"), g.memory(msg), !g.model.needsInit(msg.Message), forward, t, t)
 	}
 	g.P("}")
 }

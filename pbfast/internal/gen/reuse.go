@@ -3,26 +3,23 @@ package gen
 import "slices"
 
 // reuseFace writes the method UnmarshalReuse.
-func (g *generator) reuseFace(msg *message, checkInit func(string)) {
+func (g *generator) reuseFace(msg *message, init bool) {
 	t := msg.GoIdent.GoName
 	g.f("// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional")
 	g.f("// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there")
 	g.f("// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.")
 	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", t)
 	g.f("var d %s", g.rt("Decoder"))
-	g.f("if err := m.pbfastReuse(&d, data, %s); err != nil { return err }", g.rt("DefaultDepth"))
-	checkInit("")
-	g.f("return nil\n}\n")
+	g.finish("m, m.pbfastReuse(d.Start(data, 0))", init)
 }
 
 // reuse writes the function that sets m to a message, and takes memory from what m was before.
 func (g *generator) reuse(msg *message) {
 	g.reusing = true
 	defer func() { g.reusing = false }()
-	g.f("func (m *%s) pbfastReuse(d *%s, p []byte, depth int) error {", msg.GoIdent.GoName, g.rt("Decoder"))
-	g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))
+	g.f("func (m *%s) pbfastReuse%s) int {", msg.GoIdent.GoName, g.decodeSignature())
 	g.reuseFields(msg)
-	g.f("return nil\n}\n")
+	g.f("return i\n}\n")
 }
 
 // reuseFields writes the code that empties a message and decodes its fields.
@@ -62,37 +59,22 @@ func (g *generator) reuseFields(msg *message) {
 	g.decodeFields(msg)
 }
 
-// reuseMessage decodes v into a message that was there before, or merges it into one that has come
-// in this input.
+// reuseMessage decodes into a message that was there before, or merges into one that has come in
+// this input.
 func (g *generator) reuseMessage(f *field) {
 	name := f.ref()
-	child := g.model.local(f)
 	g.f("if %s != nil {", name)
-	g.into(f, name, g.noParts(child))
+	g.f("%s, i = %s", name, g.into(f, name))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(child, name)
-	g.f("}")
-}
-
-// reuseInto decodes v into a message that was there before.
-func (g *generator) reuseInto(child *message, target string) {
-	if g.inlined(child) && len(child.slots) == 0 {
-		g.f("{\nm, p, depth := %s, v, depth-1", target)
-		g.f("if depth < 0 { %s }", g.fail("ErrDepth"))
-		g.reuseFields(child)
-		g.f("}")
-		return
-	}
-	g.f("if err := %s.pbfastReuse(d, v, depth); err != nil { return err }", target)
+	g.f("i = %s.pbfastReuse(d.Part(p, i, depth))\n}", name)
 }
 
 // reuseElement decodes an element into one that the slice had there before.
 func (g *generator) reuseElement(f *field) {
 	name := f.elements()
-	g.readChunk()
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(g.model.local(f), name+"[n]")
+	g.f("i = %s[n].pbfastReuse(d.Part(p, i, depth))", name)
 }

@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"fmt"
-
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -34,11 +32,6 @@ func (g *generator) size(msg *message) {
 
 func tagSize(f *field) int { return protowire.SizeTag(f.number()) }
 
-// sizeBytes is the length of n bytes with their length before.
-func (g *generator) sizeBytes(n string) string {
-	return fmt.Sprintf("%s + %s(uint64(%s))", n, g.rt("SizeVarint"), n)
-}
-
 // sizeValue adds the size of one value with its tag.
 func (g *generator) sizeValue(f *field, value string) {
 	tag := tagSize(f)
@@ -46,11 +39,9 @@ func (g *generator) sizeValue(f *field, value string) {
 	case f.kind == protoreflect.GroupKind:
 		g.f("n += %d + %s", 2*tag, g.messageSize(f, value))
 	case f.isMessage():
-		g.f("l := %s", g.messageSize(f, value))
-		g.f("n += %d + %s", tag, g.sizeBytes("l"))
+		g.f("n += %d + %s(%s)", tag, g.rt("SizeBytes"), g.messageSize(f, value))
 	case f.text():
-		g.f("l := len(%s)", value)
-		g.f("n += %d + %s", tag, g.sizeBytes("l"))
+		g.f("n += %d + %s(len(%s))", tag, g.rt("SizeBytes"), value)
 	default:
 		g.f("n += %d + %s", tag, g.scalarSize(f, value))
 	}
@@ -130,24 +121,15 @@ func (g *generator) sizeField(f *field) {
 			v = "_"
 		}
 		if k == "_" && v == "_" {
-			g.f("if len(%s) > 0 {\nn += len(%s) * (%d + %s)\n}", name, name, tagSize(f),
-				g.sizeBytes(fmt.Sprintf("(%d + %s + %s)", 2, g.scalarSize(key, "k"), g.scalarSize(value, "v"))))
+			g.f("n += len(%s) * (%d + %s(2 + %s + %s))", name, tagSize(f), g.rt("SizeBytes"), g.scalarSize(key, "k"), g.scalarSize(value, "v"))
 			return
 		}
 		g.f("for %s, %s := range %s {", k, v, name)
-		g.f("e := %d + %s", 2, g.entrySize(key, "k"))
-		if value.isMessage() {
-			g.f("l := %s", g.messageSize(value, "v"))
-			g.f("e += %s", g.sizeBytes("l"))
-		} else {
-			g.f("e += %s", g.entrySize(value, "v"))
-		}
-		g.f("n += %d + %s\n}", tagSize(f), g.sizeBytes("e"))
+		g.f("n += %d + %s(2 + %s + %s)\n}", tagSize(f), g.rt("SizeBytes"), g.entrySize(key, "k"), g.entrySize(value, "v"))
 	case f.list() && f.packable():
 		g.f("if len(%s) > 0 {", name)
 		if f.Desc.IsPacked() {
-			g.f("l := %s", g.elementsSize(f, name))
-			g.f("n += %d + %s", tagSize(f), g.sizeBytes("l"))
+			g.f("n += %d + %s(%s)", tagSize(f), g.rt("SizeBytes"), g.elementsSize(f, name))
 		} else {
 			g.f("n += %d*len(%s) + %s", tagSize(f), name, g.elementsSize(f, name))
 		}
@@ -158,10 +140,26 @@ func (g *generator) sizeField(f *field) {
 		g.sizeValue(f, "v")
 		g.f("}%s", end)
 	default:
-		condition, value := g.present(f)
+		g.sizeSingle(f)
+	}
+}
+
+// sizeSingle adds the size of a field that is no list, map or part of a oneof.
+func (g *generator) sizeSingle(f *field) {
+	condition, value := g.present(f)
+	if f.Desc.HasPresence() {
 		g.f("if %s {", condition)
 		g.sizeValue(f, value)
 		g.f("}")
+		return
+	}
+	switch {
+	case f.text():
+		g.f("n += %s(%d, len(%s))", g.rt("SizeSome"), tagSize(f), value)
+	case constantSize(f):
+		g.f("n += %s(%s, %d + %s)", g.rt("SizeIf"), condition, tagSize(f), g.scalarSize(f, value))
+	default:
+		g.f("n += %s(%d, %s)", g.rt("SizeNumber"), tagSize(f), g.varint(f, value))
 	}
 }
 
@@ -172,7 +170,10 @@ func constantSize(f *field) bool {
 // entrySize is the size of a map's key or value without its tag.
 func (g *generator) entrySize(f *field, value string) string {
 	if f.text() {
-		return g.sizeBytes("len(" + value + ")")
+		return g.rt("SizeBytes") + "(len(" + value + "))"
+	}
+	if f.isMessage() {
+		return g.rt("SizeBytes") + "(" + g.messageSize(f, value) + ")"
 	}
 	return g.scalarSize(f, value)
 }

@@ -8,7 +8,6 @@ var vtNames = []string{
 
 func (g *generator) vtFaces(msg *message) {
 	t := msg.GoIdent.GoName
-	decoder, input := g.memory(msg, "data")
 	g.f("// SizeVT is SizeOf.")
 	g.f("func (m *%s) SizeVT() int { return m.SizeOf() }\n", t)
 	// vtprotobuf's Strict writes in the order of field numbers, backwards; so do we always.
@@ -29,18 +28,17 @@ func (g *generator) vtFaces(msg *message) {
 	g.f("func (m *%s) MarshalToSizedBufferVT(data []byte) (int, error) {", t)
 	g.f("if m == nil { return 0, nil }")
 	g.f("var e %s", g.rt("Encoder"))
-	g.f("w, i := m.pbfastEncode(&e, data, len(data))")
-	g.f("return e.Written(w, i)\n}\n")
+	g.f("return e.Written(m.pbfastEncode(e.Into(data)))\n}\n")
 	g.f("// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.")
 	g.f("func (m *%s) MarshalToSizedBufferVTStrict(data []byte) (int, error) { return m.MarshalToSizedBufferVT(data) }\n", t)
 	g.f("// UnmarshalVT merges the message in data into m. It does not look for required fields.")
 	g.f("func (m *%s) UnmarshalVT(data []byte) error {", t)
-	g.f("d := %s{%s}", g.rt("Decoder"), decoder)
-	g.f("return m.pbfastDecode(&d, %s, %s%s)\n}\n", input, g.noParts(msg), g.rt("DefaultDepth"))
+	g.f("var d %s", g.rt("Decoder"))
+	g.f("return d.Finish(m.pbfastDecode(d.Start(data, %s)))\n}\n", g.memory(msg))
 	g.f("// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.")
 	g.f("func (m *%s) UnmarshalVTUnsafe(data []byte) error {", t)
 	g.f("var d %s", g.rt("Decoder"))
-	g.f("return m.pbfastDecode(&d, data, %s%s)\n}\n", g.noParts(msg), g.rt("DefaultDepth"))
+	g.f("return d.Finish(m.pbfastDecode(d.Start(data, 0)))\n}\n")
 	message, clone, equal := g.QualifiedGoIdent(protoPkg.Ident("Message")), g.QualifiedGoIdent(protoPkg.Ident("Clone")), g.QualifiedGoIdent(protoPkg.Ident("Equal"))
 	g.f("// CloneVT is proto.Clone.")
 	g.f("func (m *%s) CloneVT() *%s {", t, t)

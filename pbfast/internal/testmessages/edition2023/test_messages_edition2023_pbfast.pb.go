@@ -5,56 +5,40 @@ package edition2023
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.D != nil {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ComplexMessage) Unmarshal(data []byte) error {
-	*m = ComplexMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
-	*m = ComplexMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ComplexMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -62,10 +46,7 @@ func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -104,8 +85,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -115,14 +95,14 @@ func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -156,26 +136,17 @@ func (m *ComplexMessage) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.D != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.D)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.D))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastComplexMessageParts is room for the optional values and messages of one ComplexMessage, allocated at once.
@@ -188,27 +159,28 @@ type pbfastComplexMessageNode struct {
 	s pbfastComplexMessageParts
 }
 
-func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastComplexMessageParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ComplexMessage, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastComplexMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ComplexMessage, int) {
+	if n == nil {
+		return (*ComplexMessage)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *ComplexMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastComplexMessageParts) (*ComplexMessage, int) {
+	if m == nil {
+		m = new(ComplexMessage)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // d
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.D == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.D = &s.D
@@ -216,106 +188,69 @@ func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastCom
 					m.D = new(int32)
 				}
 			}
-			*m.D = int32(v)
+			*m.D, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldD := m.D
 	m.D = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // d
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.D == nil {
 				if m.D = oldD; m.D == nil {
 					m.D = new(int32)
 				}
 			}
-			*m.D = int32(v)
+			*m.D, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -323,13 +258,10 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -368,8 +300,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -379,14 +310,14 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -459,20 +390,16 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if m.OptionalString != nil {
-		l := len(*m.OptionalString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.OptionalString))
 	}
 	if m.OptionalBytes != nil {
-		l := len(m.OptionalBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.OptionalBytes))
 	}
 	if m.OptionalNestedMessage != nil {
-		l := m.OptionalNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.SizeOf())
 	}
 	if m.OptionalForeignMessage != nil {
-		l := m.OptionalForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.SizeOf())
 	}
 	if m.OptionalNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
@@ -481,243 +408,165 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
 	}
 	if m.OptionalStringPiece != nil {
-		l := len(*m.OptionalStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.OptionalStringPiece))
 	}
 	if m.OptionalCord != nil {
-		l := len(*m.OptionalCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.OptionalCord))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
 	}
 	if len(m.RepeatedInt32) > 0 {
-		l := runtime.SizeVarints(m.RepeatedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedInt32))
 	}
 	if len(m.RepeatedInt64) > 0 {
-		l := runtime.SizeVarints(m.RepeatedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedInt64))
 	}
 	if len(m.RepeatedUint32) > 0 {
-		l := runtime.SizeVarints(m.RepeatedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedUint32))
 	}
 	if len(m.RepeatedUint64) > 0 {
-		l := runtime.SizeVarints(m.RepeatedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedUint64))
 	}
 	if len(m.RepeatedSint32) > 0 {
-		l := runtime.SizeZigZags(m.RepeatedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.RepeatedSint32))
 	}
 	if len(m.RepeatedSint64) > 0 {
-		l := runtime.SizeZigZags(m.RepeatedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.RepeatedSint64))
 	}
 	if len(m.RepeatedFixed32) > 0 {
-		l := 4 * len(m.RepeatedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.RepeatedFixed32))
 	}
 	if len(m.RepeatedFixed64) > 0 {
-		l := 8 * len(m.RepeatedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.RepeatedFixed64))
 	}
 	if len(m.RepeatedSfixed32) > 0 {
-		l := 4 * len(m.RepeatedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.RepeatedSfixed32))
 	}
 	if len(m.RepeatedSfixed64) > 0 {
-		l := 8 * len(m.RepeatedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.RepeatedSfixed64))
 	}
 	if len(m.RepeatedFloat) > 0 {
-		l := 4 * len(m.RepeatedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.RepeatedFloat))
 	}
 	if len(m.RepeatedDouble) > 0 {
-		l := 8 * len(m.RepeatedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.RepeatedDouble))
 	}
 	if len(m.RepeatedBool) > 0 {
-		l := len(m.RepeatedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.RepeatedBool))
 	}
 	for _, v := range m.RepeatedString {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedBytes {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		l := v.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(v.SizeOf())
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		l := v.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(v.SizeOf())
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.RepeatedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedNestedEnum))
 	}
 	if len(m.RepeatedForeignEnum) > 0 {
-		l := runtime.SizeVarints(m.RepeatedForeignEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedForeignEnum))
 	}
 	for _, v := range m.RepeatedStringPiece {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedCord {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.MapInt32Int32 {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.MapInt64Int64 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.MapUint32Uint32 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.MapUint64Uint64 {
-		e := 2 + runtime.SizeVarint(k)
-		e += runtime.SizeVarint(v)
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(k)+runtime.SizeVarint(v))
 	}
 	for k, v := range m.MapSint32Sint32 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
 	for k, v := range m.MapSint64Sint64 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
-	if len(m.MapFixed32Fixed32) > 0 {
-		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.MapFixed64Fixed64) > 0 {
-		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
-	if len(m.MapSfixed32Sfixed32) > 0 {
-		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.MapSfixed64Sfixed64) > 0 {
-		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
+	n += len(m.MapFixed32Fixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.MapFixed64Fixed64) * (2 + runtime.SizeBytes(2+8+8))
+	n += len(m.MapSfixed32Sfixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.MapSfixed64Sfixed64) * (2 + runtime.SizeBytes(2+8+8))
 	for k, _ := range m.MapInt32Float {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 4
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+4)
 	}
 	for k, _ := range m.MapInt32Double {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 8
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+8)
 	}
-	if len(m.MapBoolBool) > 0 {
-		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
-	}
+	n += len(m.MapBoolBool) * (2 + runtime.SizeBytes(2+1+1))
 	for k, v := range m.MapStringString {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringBytes {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.MapStringNestedEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.MapStringForeignEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	if len(m.PackedInt32) > 0 {
-		l := runtime.SizeVarints(m.PackedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedInt32))
 	}
 	if len(m.PackedInt64) > 0 {
-		l := runtime.SizeVarints(m.PackedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedInt64))
 	}
 	if len(m.PackedUint32) > 0 {
-		l := runtime.SizeVarints(m.PackedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedUint32))
 	}
 	if len(m.PackedUint64) > 0 {
-		l := runtime.SizeVarints(m.PackedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedUint64))
 	}
 	if len(m.PackedSint32) > 0 {
-		l := runtime.SizeZigZags(m.PackedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.PackedSint32))
 	}
 	if len(m.PackedSint64) > 0 {
-		l := runtime.SizeZigZags(m.PackedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.PackedSint64))
 	}
 	if len(m.PackedFixed32) > 0 {
-		l := 4 * len(m.PackedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedFixed32))
 	}
 	if len(m.PackedFixed64) > 0 {
-		l := 8 * len(m.PackedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedFixed64))
 	}
 	if len(m.PackedSfixed32) > 0 {
-		l := 4 * len(m.PackedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedSfixed32))
 	}
 	if len(m.PackedSfixed64) > 0 {
-		l := 8 * len(m.PackedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedSfixed64))
 	}
 	if len(m.PackedFloat) > 0 {
-		l := 4 * len(m.PackedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedFloat))
 	}
 	if len(m.PackedDouble) > 0 {
-		l := 8 * len(m.PackedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedDouble))
 	}
 	if len(m.PackedBool) > 0 {
-		l := len(m.PackedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.PackedBool))
 	}
 	if len(m.PackedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.PackedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedNestedEnum))
 	}
 	if len(m.UnpackedInt32) > 0 {
 		n += 2*len(m.UnpackedInt32) + runtime.SizeVarints(m.UnpackedInt32)
@@ -774,18 +623,15 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		}
 	case *TestAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
 		}
 	case *TestAllTypesEdition2023_OneofString:
 		if v != nil {
-			l := len(v.OneofString)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofString))
 		}
 	case *TestAllTypesEdition2023_OneofBytes:
 		if v != nil {
-			l := len(v.OneofBytes)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofBytes))
 		}
 	case *TestAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -811,546 +657,243 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesEdition2023_OneofUint32:
 		if v != nil {
-			if i < 7 {
-				w, i = e.Grow(w, i, 7)
-			}
-			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x6
+			w, i = e.Room(w, i, 7)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(v.OneofUint32)), 0x6f8)
 		}
 	case *TestAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x7
+			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i, 0x382)
 		}
 	case *TestAllTypesEdition2023_OneofString:
 		if v != nil {
-			if i < 12+len(v.OneofString) {
-				w, i = e.Grow(w, i, 12+len(v.OneofString))
-			}
-			i = e.PutText(w, i, v.OneofString, 0)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofString))
+			i = runtime.PutTwo(w, e.PutText(w, i, v.OneofString, 0), 0x78a)
 		}
 	case *TestAllTypesEdition2023_OneofBytes:
 		if v != nil {
-			if i < 12+len(v.OneofBytes) {
-				w, i = e.Grow(w, i, 12+len(v.OneofBytes))
-			}
-			i -= len(v.OneofBytes)
-			copy(w[i:], v.OneofBytes)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x92
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofBytes))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
 		}
 	case *TestAllTypesEdition2023_OneofBool:
 		if v != nil {
-			if i < 3 {
-				w, i = e.Grow(w, i, 3)
-			}
-			i--
-			w[i] = byte(runtime.Bit(v.OneofBool))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 3)
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(v.OneofBool))), 0x798)
 		}
 	case *TestAllTypesEdition2023_OneofUint64:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, v.OneofUint64)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, v.OneofUint64), 0x7a0)
 		}
 	case *TestAllTypesEdition2023_OneofFloat:
 		if v != nil {
-			if i < 6 {
-				w, i = e.Grow(w, i, 6)
-			}
-			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 6)
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat)), 0x7ad)
 		}
 	case *TestAllTypesEdition2023_OneofDouble:
 		if v != nil {
-			if i < 10 {
-				w, i = e.Grow(w, i, 10)
-			}
-			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 10)
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble)), 0x7b1)
 		}
 	case *TestAllTypesEdition2023_OneofEnum:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb8
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofEnum))), 0x7b8)
 		}
 	}
-	if v := m.DelimitedField; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd4
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if m.GroupUint32 != nil {
-				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if m.GroupInt32 != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd3
-		w[i+1] = 0xc
+	if m.DelimitedField != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xcd4)
+		w, i = m.DelimitedField.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xcd3)
 	}
-	if v := m.Groupliketype; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if m.GroupUint32 != nil {
-				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if m.GroupInt32 != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.Groupliketype != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.Groupliketype.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
 	if n := len(m.UnpackedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb0
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k]))), 0x6b0)
 		}
 	}
 	if n := len(m.UnpackedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.UnpackedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa8
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.UnpackedBool[k]))), 0x6a8)
 		}
 	}
 	if n := len(m.UnpackedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa1
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k])), 0x6a1)
 		}
 	}
 	if n := len(m.UnpackedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k])), 0x69d)
 		}
 	}
 	if n := len(m.UnpackedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x91
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k])), 0x691)
 		}
 	}
 	if n := len(m.UnpackedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k])), 0x68d)
 		}
 	}
 	if n := len(m.UnpackedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x81
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k])), 0x681)
 		}
 	}
 	if n := len(m.UnpackedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xfd
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k])), 0x5fd)
 		}
 	}
 	if n := len(m.UnpackedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k]))), 0x5f0)
 		}
 	}
 	if n := len(m.UnpackedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k]))), 0x5e8)
 		}
 	}
 	if n := len(m.UnpackedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.UnpackedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.UnpackedUint64[k]), 0x5e0)
 		}
 	}
 	if n := len(m.UnpackedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k])), 0x5d8)
 		}
 	}
 	if n := len(m.UnpackedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k])), 0x5d0)
 		}
 	}
 	if n := len(m.UnpackedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k]))), 0x5c8)
 		}
 	}
 	if n := len(m.PackedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5c2)
 	}
 	if n := len(m.PackedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.PackedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5ba)
 	}
 	if n := len(m.PackedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.PackedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.PackedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.PackedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.PackedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.PackedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.PackedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.PackedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x582)
 	}
 	if n := len(m.PackedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.PackedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4fa)
 	}
 	if n := len(m.PackedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4f2)
 	}
 	if n := len(m.PackedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4ea)
 	}
 	if n := len(m.PackedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4e2)
 	}
 	if n := len(m.PackedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4da)
 	}
 	if len(m.MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
@@ -1582,822 +1125,374 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	}
 	for k := len(m.RepeatedCord) - 1; k >= 0; k-- {
 		v := m.RepeatedCord[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3ba)
 	}
 	for k := len(m.RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.RepeatedStringPiece[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3b2)
 	}
 	if n := len(m.RepeatedForeignEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedForeignEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x3a2)
 	}
 	if n := len(m.RepeatedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x39a)
 	}
 	for k := len(m.RepeatedForeignMessage) - 1; k >= 0; k-- {
 		end := len(w) - i
 		if m := m.RepeatedForeignMessage[k]; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x38a)
 	}
 	for k := len(m.RepeatedNestedMessage) - 1; k >= 0; k-- {
-		end := len(w) - i
-		w, i = m.RepeatedNestedMessage[k].pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x3
+		w, i = m.RepeatedNestedMessage[k].pbfastEncode(e, w, i, 0x182)
 	}
 	for k := len(m.RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.RepeatedBytes[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
 	}
 	for k := len(m.RepeatedString) - 1; k >= 0; k-- {
 		v := m.RepeatedString[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x2e2)
 	}
 	if n := len(m.RepeatedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.RepeatedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2da)
 	}
 	if n := len(m.RepeatedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.RepeatedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2d2)
 	}
 	if n := len(m.RepeatedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.RepeatedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ca)
 	}
 	if n := len(m.RepeatedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.RepeatedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2c2)
 	}
 	if n := len(m.RepeatedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.RepeatedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ba)
 	}
 	if n := len(m.RepeatedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.RepeatedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2b2)
 	}
 	if n := len(m.RepeatedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.RepeatedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2aa)
 	}
 	if n := len(m.RepeatedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.RepeatedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2a2)
 	}
 	if n := len(m.RepeatedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.RepeatedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x29a)
 	}
 	if n := len(m.RepeatedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x292)
 	}
 	if n := len(m.RepeatedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x28a)
 	}
 	if n := len(m.RepeatedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x282)
 	}
 	if n := len(m.RepeatedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.RepeatedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x1fa)
 	}
-	if v := m.RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.RecursiveMessage != nil {
+		w, i = m.RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if m.OptionalCord != nil {
 		v := *m.OptionalCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x1ca)
 	}
 	if m.OptionalStringPiece != nil {
 		v := *m.OptionalStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x1c2)
 	}
 	if m.OptionalForeignEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum))), 0x1b0)
 	}
 	if m.OptionalNestedEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum))), 0x1a8)
 	}
-	if v := m.OptionalForeignMessage; v != nil {
+	if m.OptionalForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.OptionalForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.OptionalNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.OptionalNestedMessage != nil {
+		w, i = m.OptionalNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.OptionalBytes) {
-		w, i = e.Grow(w, i, 122+len(m.OptionalBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.OptionalBytes))
 	if m.OptionalBytes != nil {
-		i -= len(m.OptionalBytes)
-		copy(w[i:], m.OptionalBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.OptionalBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.OptionalBytes), 0x7a)
 	}
 	if m.OptionalString != nil {
 		v := *m.OptionalString
-		if need := 122 + len(m.OptionalBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
+		w, i = e.Room(w, i, 122+len(m.OptionalBytes)+len(v))
 		i = e.PutText(w, i, v, 0x72)
 	}
 	if m.OptionalBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.OptionalBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.OptionalBool))), 0x68)
 	}
 	if m.OptionalDouble != nil {
-		i = runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble)), 0x61)
 	}
 	if m.OptionalFloat != nil {
-		i = runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat)), 0x5d)
 	}
 	if m.OptionalSfixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64)), 0x51)
 	}
 	if m.OptionalSfixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32)), 0x4d)
 	}
 	if m.OptionalFixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64)), 0x41)
 	}
 	if m.OptionalFixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32)), 0x3d)
 	}
 	if m.OptionalSint64 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64))), 0x30)
 	}
 	if m.OptionalSint32 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32))), 0x28)
 	}
 	if m.OptionalUint64 != nil {
-		i = runtime.PutVarint(w, i, *m.OptionalUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, *m.OptionalUint64), 0x20)
 	}
 	if m.OptionalUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.OptionalUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.OptionalUint32)), 0x18)
 	}
 	if m.OptionalInt64 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.OptionalInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.OptionalInt64)), 0x10)
 	}
 	if m.OptionalInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3c2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ca)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3d2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, v)
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, k)
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xda
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, v), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, k), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3da)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xe2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3e2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xea
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ea)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xf2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3f2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xfa
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3fa)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x82
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x482)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x8a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x48a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
-	if i < 28 {
-		w, i = e.Grow(w, i, 28)
-	}
+	w, i = e.Room(w, i, 28)
 	last := i
-	i = runtime.PutFixed32(w, i, math.Float32bits(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x92
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x492)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
-	if i < 32 {
-		w, i = e.Grow(w, i, 32)
-	}
+	w, i = e.Room(w, i, 32)
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x9a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x49a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
-	if i < 16 {
-		w, i = e.Grow(w, i, 16)
-	}
+	w, i = e.Room(w, i, 16)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i--
-	w[i] = byte(runtime.Bit(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xa2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4a2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xaa
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xb2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x23a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
-		if n := len(m.unknownFields); n > 0 {
-			if i < n {
-				w, i = e.Grow(w, i, n)
-			}
-			i -= n
-			copy(w[i:], m.unknownFields)
-		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
+		w, i = e.Unknown(w, i, m.unknownFields)
+		w, i = e.Room(w, i, 11)
 		if m.C != nil {
-			i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-			i--
-			w[i] = 0x8
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = e.Room(w, i, 11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x242)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
 // pbfastTestAllTypesEdition2023Parts is room for the optional values and messages of one TestAllTypesEdition2023, allocated at once.
@@ -2428,27 +1523,28 @@ type pbfastTestAllTypesEdition2023Node struct {
 	s pbfastTestAllTypesEdition2023Parts
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
+	if n == nil {
+		return (*TestAllTypesEdition2023)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023Parts) (*TestAllTypesEdition2023, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.OptionalInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalInt32 = &s.OptionalInt32
@@ -2456,15 +1552,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.OptionalInt64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalInt64 = &s.OptionalInt64
@@ -2472,15 +1561,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalInt64 = new(int64)
 				}
 			}
-			*m.OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.OptionalUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalUint32 = &s.OptionalUint32
@@ -2488,15 +1570,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalUint32 = new(uint32)
 				}
 			}
-			*m.OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.OptionalUint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalUint64 = &s.OptionalUint64
@@ -2504,15 +1579,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalUint64 = new(uint64)
 				}
 			}
-			*m.OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.OptionalSint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSint32 = &s.OptionalSint32
@@ -2520,15 +1588,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.OptionalSint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSint64 = &s.OptionalSint64
@@ -2536,13 +1597,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.OptionalFixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFixed32 = &s.OptionalFixed32
@@ -2550,13 +1606,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalFixed32 = new(uint32)
 				}
 			}
-			*m.OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.OptionalFixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFixed64 = &s.OptionalFixed64
@@ -2564,13 +1615,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalFixed64 = new(uint64)
 				}
 			}
-			*m.OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.OptionalSfixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSfixed32 = &s.OptionalSfixed32
@@ -2578,13 +1624,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalSfixed32 = new(int32)
 				}
 			}
-			*m.OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.OptionalSfixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSfixed64 = &s.OptionalSfixed64
@@ -2592,13 +1633,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalSfixed64 = new(int64)
 				}
 			}
-			*m.OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.OptionalFloat == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFloat = &s.OptionalFloat
@@ -2606,13 +1642,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalFloat = new(float32)
 				}
 			}
-			*m.OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.OptionalDouble == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalDouble = &s.OptionalDouble
@@ -2620,15 +1651,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalDouble = new(float64)
 				}
 			}
-			*m.OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.OptionalBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalBool = &s.OptionalBool
@@ -2636,19 +1660,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalString = &s.OptionalString
@@ -2656,63 +1669,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.OptionalString, i = d.Text(p, i)
+		case 0x7a:
+			m.OptionalBytes, i = d.PresentBytes(p, i)
+		case 0x92:
+			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			if s = runtime.Parts(d, s); s != nil && m.OptionalForeignMessage == nil {
+				m.OptionalForeignMessage, i = s.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			}
-			m.OptionalBytes = d.PresentBytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalNestedMessage == nil {
-				m.OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalForeignMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalForeignMessage = &s.OptionalForeignMessage.m
-				} else {
-					m.OptionalForeignMessage = new(ForeignMessageEdition2023)
-				}
-			}
-			var of *pbfastForeignMessageEdition2023Parts
-			if s != nil {
-				of = &s.OptionalForeignMessage.s
-			}
-			if err := m.OptionalForeignMessage.pbfastDecode(d, v, of, depth); err != nil {
-				return err
-			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalNestedEnum = &s.OptionalNestedEnum
@@ -2720,15 +1688,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalNestedEnum = new(TestAllTypesEdition2023_NestedEnum)
 				}
 			}
-			*m.OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+		case 0xb0:
 			if m.OptionalForeignEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalForeignEnum = &s.OptionalForeignEnum
@@ -2736,19 +1697,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalForeignEnum = new(ForeignEnumEdition2023)
 				}
 			}
-			*m.OptionalForeignEnum = ForeignEnumEdition2023(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
+		case 0xc2:
 			if m.OptionalStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalStringPiece = &s.OptionalStringPiece
@@ -2756,19 +1706,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalStringPiece = new(string)
 				}
 			}
-			*m.OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalStringPiece, i = d.Text(p, i)
+		case 0xca:
 			if m.OptionalCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalCord = &s.OptionalCord
@@ -2776,2294 +1715,830 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.OptionalCord = new(string)
 				}
 			}
-			*m.OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.OptionalCord, i = d.Text(p, i)
+		case 0xda:
+			m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0xfa:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+		case 0x102:
+			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+		case 0x10a:
+			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+		case 0x112:
+			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+		case 0x11a:
+			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+		case 0x122:
+			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+		case 0x12a:
+			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+		case 0x132:
+			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+		case 0x142:
+			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+		case 0x14a:
+			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+		case 0x152:
+			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+		case 0x15a:
+			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
+		case 0x162:
+			m.RepeatedString, i = d.AppendText(m.RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
+			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *TestAllTypesEdition2023_NestedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
-			if m.RecursiveMessage == nil {
-				m.RecursiveMessage = new(TestAllTypesEdition2023)
+		case 0x18a:
+			slab, n := runtime.Slab[pbfastForeignMessageEdition2023Node](d, p, i, 0x38a, &m.RepeatedForeignMessage)
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *ForeignMessageEdition2023
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}
-			if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint64 = append(m.RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBool = append(m.RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedString = append(m.RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
-			n := runtime.Run(p, i, 0x382)
-			m.RepeatedNestedMessage = slices.Grow(m.RepeatedNestedMessage, n)
-			for slab := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *TestAllTypesEdition2023_NestedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(TestAllTypesEdition2023_NestedMessage)
-				}
-				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, e)
-				if err := e.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
-			}
-		case 0x18a: // repeated_foreign_message
-			n := runtime.Run(p, i, 0x38a)
-			m.RepeatedForeignMessage = slices.Grow(m.RepeatedForeignMessage, n)
-			for slab := runtime.Slab[pbfastForeignMessageEdition2023Node](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *ForeignMessageEdition2023
-				var of *pbfastForeignMessageEdition2023Parts
-				if slab != nil {
-					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
-				} else {
-					e = new(ForeignMessageEdition2023)
-				}
-				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, e)
-				if err := e.pbfastDecode(d, v, of, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumEdition2023(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumEdition2023](p, i)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.RepeatedStringPiece, i = d.AppendText(m.RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.RepeatedCord, i = d.AppendText(m.RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.MapInt64Int64 == nil {
 				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
 				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.MapUint64Uint64 == nil {
 				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
 				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
 				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
 				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
 				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
 				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
 				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.MapInt32Float == nil {
 				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.MapInt32Double == nil {
 				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.MapBoolBool == nil {
 				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.MapStringString == nil {
 				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.MapStringBytes == nil {
 				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.MapStringNestedMessage == nil {
 				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.MapStringForeignMessage == nil {
 				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.MapStringNestedEnum == nil {
 				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.MapStringForeignEnum == nil {
 				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt32 = append(m.PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt64 = append(m.PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint32 = append(m.PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint64 = append(m.PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedBool = append(m.PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint64 = append(m.UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedBool = append(m.UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.OneofField.(*TestAllTypesEdition2023_OneofNestedMessage)
-			if o == nil {
-				o = new(TestAllTypesEdition2023_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+		case 0x25a:
+			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+		case 0x262:
+			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+		case 0x26a:
+			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+		case 0x272:
+			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+		case 0x27a:
+			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+		case 0x282:
+			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+		case 0x28a:
+			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+		case 0x292:
+			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+		case 0x29a:
+			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+		case 0x2a2:
+			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+		case 0x2aa:
+			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+		case 0x2b2:
+			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+		case 0x2ba:
+			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+		case 0x2ca:
+			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+		case 0x2d2:
+			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+		case 0x2da:
+			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+		case 0x2e2:
+			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+		case 0x2ea:
+			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+		case 0x2f2:
+			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+		case 0x302:
+			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+		case 0x312:
+			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+		case 0x31a:
+			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+		case 0x322:
+			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+		case 0x32a:
+			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(TestAllTypesEdition2023_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
-		case 0x64b: // groupliketype, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x653: // delimited_field, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
+		case 0x382:
+			o := runtime.Member[TestAllTypesEdition2023_OneofNestedMessage](m.OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.OneofField = o
+		case 0x38a:
+			o := new(TestAllTypesEdition2023_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.OneofField = o
+		case 0x392:
+			o := new(TestAllTypesEdition2023_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.OneofField = o
+		case 0x398:
+			o := new(TestAllTypesEdition2023_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.OneofField = o
+		case 0x3a0:
+			o := new(TestAllTypesEdition2023_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.OneofField = o
+		case 0x3ad:
+			o := new(TestAllTypesEdition2023_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.OneofField = o
+		case 0x3b1:
+			o := new(TestAllTypesEdition2023_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.OneofField = o
+		case 0x3b8:
+			o := new(TestAllTypesEdition2023_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x653:
+			i = d.Fallback(p, i, tag, m, depth)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(v)
+			value, i = runtime.Int[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Int32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Int32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int64(v)
+			key, i = runtime.Int[int64](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int64(v)
+			value, i = runtime.Int[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt64Int64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt64Int64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = uint32(v)
+			key, i = runtime.Int[uint32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = uint32(v)
+			value, i = runtime.Int[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapUint32Uint32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapUint32Uint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v
+			key, i = runtime.Varint(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v
+			value, i = runtime.Varint(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapUint64Uint64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapUint64Uint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(runtime.UnZigZag(uint64(uint32(v))))
+			key, i = runtime.Sint32(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(runtime.UnZigZag(uint64(uint32(v))))
+			value, i = runtime.Sint32(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSint32Sint32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSint32Sint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = runtime.UnZigZag(v)
+			key, i = runtime.Sint64(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = runtime.UnZigZag(v)
+			value, i = runtime.Sint64(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSint64Sint64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSint64Sint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint32(v)
+			key, i = runtime.Fixed32[uint32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint32(v)
+			value, i = runtime.Fixed32[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapFixed32Fixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapFixed32Fixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint64(v)
+			key, i = runtime.Fixed64[uint64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint64(v)
+			value, i = runtime.Fixed64[uint64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapFixed64Fixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapFixed64Fixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int32(v)
+			key, i = runtime.Fixed32[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int32(v)
+			value, i = runtime.Fixed32[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSfixed32Sfixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSfixed32Sfixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int64(v)
+			key, i = runtime.Fixed64[int64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int64(v)
+			value, i = runtime.Fixed64[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSfixed64Sfixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSfixed64Sfixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float32frombits(v)
+			value, i = runtime.Fixed32[float32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Float[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Float[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
+			value, i = runtime.Fixed64[float64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Double[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Double[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key bool
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v != 0
+			key, i = runtime.Bool(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapBoolBool[key] = value
-	return nil
+	if i >= 0 {
+		m.MapBoolBool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			value = d.String(v)
+			value, i = d.Text(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringString[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringString[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value []byte
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.PresentBytes(v)
+			value, i = d.PresentBytes(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringBytes[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringBytes[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(TestAllTypesEdition2023_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringNestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringNestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(ForeignMessageEdition2023)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringForeignMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringForeignMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value TestAllTypesEdition2023_NestedEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = TestAllTypesEdition2023_NestedEnum(v)
+			value, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringNestedEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringNestedEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value ForeignEnumEdition2023
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = ForeignEnumEdition2023(v)
+			value, i = runtime.Int[ForeignEnumEdition2023](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringForeignEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringForeignEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	oldOptionalInt32 := m.OptionalInt32
@@ -5180,652 +2655,237 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 	m.Groupliketype = nil
 	m.DelimitedField = nil
 	m.OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.OptionalInt64 == nil {
 				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
 					m.OptionalInt64 = new(int64)
 				}
 			}
-			*m.OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.OptionalUint32 == nil {
 				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
 					m.OptionalUint32 = new(uint32)
 				}
 			}
-			*m.OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.OptionalUint64 == nil {
 				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
 					m.OptionalUint64 = new(uint64)
 				}
 			}
-			*m.OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.OptionalSint32 == nil {
 				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.OptionalSint64 == nil {
 				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.OptionalFixed32 == nil {
 				if m.OptionalFixed32 = oldOptionalFixed32; m.OptionalFixed32 == nil {
 					m.OptionalFixed32 = new(uint32)
 				}
 			}
-			*m.OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.OptionalFixed64 == nil {
 				if m.OptionalFixed64 = oldOptionalFixed64; m.OptionalFixed64 == nil {
 					m.OptionalFixed64 = new(uint64)
 				}
 			}
-			*m.OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.OptionalSfixed32 == nil {
 				if m.OptionalSfixed32 = oldOptionalSfixed32; m.OptionalSfixed32 == nil {
 					m.OptionalSfixed32 = new(int32)
 				}
 			}
-			*m.OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.OptionalSfixed64 == nil {
 				if m.OptionalSfixed64 = oldOptionalSfixed64; m.OptionalSfixed64 == nil {
 					m.OptionalSfixed64 = new(int64)
 				}
 			}
-			*m.OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.OptionalFloat == nil {
 				if m.OptionalFloat = oldOptionalFloat; m.OptionalFloat == nil {
 					m.OptionalFloat = new(float32)
 				}
 			}
-			*m.OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.OptionalDouble == nil {
 				if m.OptionalDouble = oldOptionalDouble; m.OptionalDouble == nil {
 					m.OptionalDouble = new(float64)
 				}
 			}
-			*m.OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OptionalBytes = d.PresentBytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalString, i = d.Text(p, i)
+		case 0x7a:
+			m.OptionalBytes, i = d.PresentBytes(p, i)
+		case 0x92:
 			if m.OptionalNestedMessage != nil {
-				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalNestedMessage = oldOptionalNestedMessage; m.OptionalNestedMessage == nil {
 					m.OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
 				}
-				if err := m.OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.OptionalForeignMessage != nil {
-				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
 					m.OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				if err := m.OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
 					m.OptionalNestedEnum = new(TestAllTypesEdition2023_NestedEnum)
 				}
 			}
-			*m.OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+		case 0xb0:
 			if m.OptionalForeignEnum == nil {
 				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
 					m.OptionalForeignEnum = new(ForeignEnumEdition2023)
 				}
 			}
-			*m.OptionalForeignEnum = ForeignEnumEdition2023(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
+		case 0xc2:
 			if m.OptionalStringPiece == nil {
 				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
 					m.OptionalStringPiece = new(string)
 				}
 			}
-			*m.OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			*m.OptionalStringPiece, i = d.Text(p, i)
+		case 0xca:
 			if m.OptionalCord == nil {
 				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
 					m.OptionalCord = new(string)
 				}
 			}
-			*m.OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalCord, i = d.Text(p, i)
+		case 0xda:
 			if m.RecursiveMessage != nil {
-				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
 					m.RecursiveMessage = new(TestAllTypesEdition2023)
 				}
-				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint64 = append(m.RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBool = append(m.RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedString = append(m.RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0xfa:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+		case 0x102:
+			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+		case 0x10a:
+			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+		case 0x112:
+			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+		case 0x11a:
+			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+		case 0x122:
+			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+		case 0x12a:
+			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+		case 0x132:
+			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+		case 0x142:
+			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+		case 0x14a:
+			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+		case 0x152:
+			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+		case 0x15a:
+			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
+		case 0x162:
+			m.RepeatedString, i = d.AppendText(m.RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
 				m.RepeatedNestedMessage = m.RepeatedNestedMessage[:n+1]
@@ -5835,18 +2895,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 			if m.RepeatedNestedMessage[n] == nil {
 				m.RepeatedNestedMessage[n] = new(TestAllTypesEdition2023_NestedMessage)
 			}
-			if err := m.RepeatedNestedMessage[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x18a: // repeated_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = m.RepeatedNestedMessage[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x18a:
 			n := len(m.RepeatedForeignMessage)
 			if n < cap(m.RepeatedForeignMessage) {
 				m.RepeatedForeignMessage = m.RepeatedForeignMessage[:n+1]
@@ -5856,1138 +2906,338 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 			if m.RepeatedForeignMessage[n] == nil {
 				m.RepeatedForeignMessage[n] = new(ForeignMessageEdition2023)
 			}
-			if err := m.RepeatedForeignMessage[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumEdition2023(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+			i = m.RepeatedForeignMessage[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumEdition2023](p, i)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.RepeatedStringPiece, i = d.AppendText(m.RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.RepeatedCord, i = d.AppendText(m.RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.MapInt64Int64 == nil {
 				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
 				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.MapUint64Uint64 == nil {
 				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
 				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
 				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
 				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
 				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
 				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
 				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.MapInt32Float == nil {
 				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.MapInt32Double == nil {
 				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.MapBoolBool == nil {
 				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.MapStringString == nil {
 				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.MapStringBytes == nil {
 				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.MapStringNestedMessage == nil {
 				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.MapStringForeignMessage == nil {
 				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.MapStringNestedEnum == nil {
 				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.MapStringForeignEnum == nil {
 				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt32 = append(m.PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt64 = append(m.PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint32 = append(m.PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint64 = append(m.PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedBool = append(m.PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint64 = append(m.UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedBool = append(m.UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.OneofField.(*TestAllTypesEdition2023_OneofNestedMessage)
-			if o == nil {
-				o = new(TestAllTypesEdition2023_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+		case 0x25a:
+			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+		case 0x262:
+			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+		case 0x26a:
+			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+		case 0x272:
+			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+		case 0x27a:
+			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+		case 0x282:
+			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+		case 0x28a:
+			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+		case 0x292:
+			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+		case 0x29a:
+			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+		case 0x2a2:
+			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+		case 0x2aa:
+			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+		case 0x2b2:
+			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+		case 0x2ba:
+			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+		case 0x2ca:
+			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+		case 0x2d2:
+			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+		case 0x2da:
+			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+		case 0x2e2:
+			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+		case 0x2ea:
+			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+		case 0x2f2:
+			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+		case 0x302:
+			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+		case 0x312:
+			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+		case 0x31a:
+			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+		case 0x322:
+			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+		case 0x32a:
+			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(TestAllTypesEdition2023_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
-		case 0x64b: // groupliketype, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x653: // delimited_field, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
+		case 0x382:
+			o := runtime.Member[TestAllTypesEdition2023_OneofNestedMessage](m.OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.OneofField = o
+		case 0x38a:
+			o := new(TestAllTypesEdition2023_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.OneofField = o
+		case 0x392:
+			o := new(TestAllTypesEdition2023_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.OneofField = o
+		case 0x398:
+			o := new(TestAllTypesEdition2023_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.OneofField = o
+		case 0x3a0:
+			o := new(TestAllTypesEdition2023_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.OneofField = o
+		case 0x3ad:
+			o := new(TestAllTypesEdition2023_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.OneofField = o
+		case 0x3b1:
+			o := new(TestAllTypesEdition2023_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.OneofField = o
+		case 0x3b8:
+			o := new(TestAllTypesEdition2023_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x653:
+			i = d.Fallback(p, i, tag, m, depth)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -6995,13 +3245,10 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -7042,8 +3289,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7053,14 +3299,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7094,42 +3340,25 @@ func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.Corecursive != nil {
+		w, i = m.Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if m.A != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesEdition2023_NestedMessageParts is room for the optional values and messages of one TestAllTypesEdition2023_NestedMessage, allocated at once.
@@ -7142,27 +3371,28 @@ type pbfastTestAllTypesEdition2023_NestedMessageNode struct {
 	s pbfastTestAllTypesEdition2023_NestedMessageParts
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_NestedMessageParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_NestedMessage, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesEdition2023_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_NestedMessage, int) {
+	if n == nil {
+		return (*TestAllTypesEdition2023_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023_NestedMessageParts) (*TestAllTypesEdition2023_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023_NestedMessage)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.A = &s.A
@@ -7170,102 +3400,60 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder,
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Corecursive == nil {
-				m.Corecursive = new(TestAllTypesEdition2023)
-			}
-			if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
+			m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
 	m.A = nil
 	oldCorecursive := m.Corecursive
 	m.Corecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.Corecursive != nil {
-				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
 					m.Corecursive = new(TestAllTypesEdition2023)
 				}
-				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.GroupInt32 != nil {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
@@ -7275,34 +3463,25 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7310,10 +3489,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7354,8 +3530,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7365,14 +3540,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7411,35 +3586,20 @@ func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if m.GroupUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0xcd8)
 	}
 	if m.GroupInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesEdition2023_GroupLikeTypeParts is room for the optional values and messages of one TestAllTypesEdition2023_GroupLikeType, allocated at once.
@@ -7453,27 +3613,28 @@ type pbfastTestAllTypesEdition2023_GroupLikeTypeNode struct {
 	s pbfastTestAllTypesEdition2023_GroupLikeTypeParts
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_GroupLikeType, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesEdition2023_GroupLikeTypeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_GroupLikeType, int) {
+	if n == nil {
+		return (*TestAllTypesEdition2023_GroupLikeType)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts) (*TestAllTypesEdition2023_GroupLikeType, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023_GroupLikeType)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupInt32 = &s.GroupInt32
@@ -7481,15 +3642,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder,
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupUint32 = &s.GroupUint32
@@ -7497,114 +3651,79 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder,
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
 	m.GroupInt32 = nil
 	oldGroupUint32 := m.GroupUint32
 	m.GroupUint32 = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.C != nil {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
-	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
-	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *ForeignMessageEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7612,10 +3731,7 @@ func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7654,8 +3770,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7665,14 +3780,14 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (i
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7708,26 +3823,17 @@ func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.C != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastForeignMessageEdition2023Parts is room for the optional values and messages of one ForeignMessageEdition2023, allocated at once.
@@ -7740,27 +3846,28 @@ type pbfastForeignMessageEdition2023Node struct {
 	s pbfastForeignMessageEdition2023Parts
 }
 
-func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastForeignMessageEdition2023Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageEdition2023, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastForeignMessageEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageEdition2023, int) {
+	if n == nil {
+		return (*ForeignMessageEdition2023)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *ForeignMessageEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastForeignMessageEdition2023Parts) (*ForeignMessageEdition2023, int) {
+	if m == nil {
+		m = new(ForeignMessageEdition2023)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.C = &s.C
@@ -7768,98 +3875,68 @@ func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
 	m.C = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.C != nil {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *GroupLikeType) Unmarshal(data []byte) error {
-	*m = GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
-	*m = GroupLikeType{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7867,10 +3944,7 @@ func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7909,8 +3983,7 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7920,14 +3993,14 @@ func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7961,26 +4034,17 @@ func (m *GroupLikeType) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.C != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastGroupLikeTypeParts is room for the optional values and messages of one GroupLikeType, allocated at once.
@@ -7993,27 +4057,28 @@ type pbfastGroupLikeTypeNode struct {
 	s pbfastGroupLikeTypeParts
 }
 
-func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupLikeTypeParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastGroupLikeTypeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
+	if n == nil {
+		return (*GroupLikeType)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *GroupLikeType) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastGroupLikeTypeParts) (*GroupLikeType, int) {
+	if m == nil {
+		m = new(GroupLikeType)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.C = &s.C
@@ -8021,239 +4086,44 @@ func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGrou
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
 	m.C = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_edition2023_proto_init()
-	runtime.Hook((*ComplexMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ComplexMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ComplexMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ComplexMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*GroupLikeType)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*GroupLikeType)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupLikeType)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupLikeType)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupLikeType).pbfastAppend, (*GroupLikeType).pbfastEncode, (*GroupLikeType).pbfastDecode)
 }

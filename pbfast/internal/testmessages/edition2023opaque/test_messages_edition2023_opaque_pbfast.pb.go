@@ -5,57 +5,41 @@ package edition2023opaque
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_D)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ComplexMessage) Unmarshal(data []byte) error {
-	*m = ComplexMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
-	*m = ComplexMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ComplexMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -63,10 +47,7 @@ func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -105,8 +86,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -116,14 +96,14 @@ func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -157,146 +137,90 @@ func (m *ComplexMessage) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_D)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_D))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ComplexMessage, int) {
+	if m == nil {
+		m = new(ComplexMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // d
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_D = int32(v)
+		case 0x8:
+			m.xxx_hidden_D, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_D = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // d
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_D = int32(v)
+		case 0x8:
+			m.xxx_hidden_D, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -304,13 +228,10 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -349,8 +270,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -360,14 +280,14 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -440,20 +360,16 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
-		l := len(*m.xxx_hidden_OptionalString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalString))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.xxx_hidden_OptionalBytes))
 	}
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalNestedMessage.SizeOf())
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalForeignMessage.SizeOf())
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
@@ -462,247 +378,169 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
-		l := len(*m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalStringPiece))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
-		l := len(*m.xxx_hidden_OptionalCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalCord))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RecursiveMessage.SizeOf())
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedInt32))
 	}
 	if len(m.xxx_hidden_RepeatedInt64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedInt64))
 	}
 	if len(m.xxx_hidden_RepeatedUint32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedUint32))
 	}
 	if len(m.xxx_hidden_RepeatedUint64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedUint64))
 	}
 	if len(m.xxx_hidden_RepeatedSint32) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32))
 	}
 	if len(m.xxx_hidden_RepeatedSint64) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64))
 	}
 	if len(m.xxx_hidden_RepeatedFixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedFixed32))
 	}
 	if len(m.xxx_hidden_RepeatedFixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedFixed64))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedSfixed32))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedSfixed64))
 	}
 	if len(m.xxx_hidden_RepeatedFloat) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedFloat))
 	}
 	if len(m.xxx_hidden_RepeatedDouble) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedDouble))
 	}
 	if len(m.xxx_hidden_RepeatedBool) > 0 {
-		l := len(m.xxx_hidden_RepeatedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_RepeatedBool))
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum))
 	}
 	if len(m.xxx_hidden_RepeatedForeignEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum))
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + runtime.SizeVarint(k)
-		e += runtime.SizeVarint(v)
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(k)+runtime.SizeVarint(v))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
-	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
-	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
+	n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + runtime.SizeBytes(2+8+8))
+	n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + runtime.SizeBytes(2+8+8))
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 4
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+4)
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 8
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+8)
 	}
-	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
-	}
+	n += len(m.xxx_hidden_MapBoolBool) * (2 + runtime.SizeBytes(2+1+1))
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt32))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt64))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint32))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint64))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint32))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint64))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFixed32))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedFixed64))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedSfixed32))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedSfixed64))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFloat))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedDouble))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
-		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_PackedBool))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
@@ -759,18 +597,15 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		}
 	case *testAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
 		}
 	case *testAllTypesEdition2023_OneofString:
 		if v != nil {
-			l := len(v.OneofString)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofString))
 		}
 	case *testAllTypesEdition2023_OneofBytes:
 		if v != nil {
-			l := len(v.OneofBytes)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofBytes))
 		}
 	case *testAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -796,546 +631,243 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesEdition2023_OneofUint32:
 		if v != nil {
-			if i < 7 {
-				w, i = e.Grow(w, i, 7)
-			}
-			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x6
+			w, i = e.Room(w, i, 7)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(v.OneofUint32)), 0x6f8)
 		}
 	case *testAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x7
+			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i, 0x382)
 		}
 	case *testAllTypesEdition2023_OneofString:
 		if v != nil {
-			if i < 12+len(v.OneofString) {
-				w, i = e.Grow(w, i, 12+len(v.OneofString))
-			}
-			i = e.PutText(w, i, v.OneofString, 0)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofString))
+			i = runtime.PutTwo(w, e.PutText(w, i, v.OneofString, 0), 0x78a)
 		}
 	case *testAllTypesEdition2023_OneofBytes:
 		if v != nil {
-			if i < 12+len(v.OneofBytes) {
-				w, i = e.Grow(w, i, 12+len(v.OneofBytes))
-			}
-			i -= len(v.OneofBytes)
-			copy(w[i:], v.OneofBytes)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x92
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofBytes))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
 		}
 	case *testAllTypesEdition2023_OneofBool:
 		if v != nil {
-			if i < 3 {
-				w, i = e.Grow(w, i, 3)
-			}
-			i--
-			w[i] = byte(runtime.Bit(v.OneofBool))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 3)
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(v.OneofBool))), 0x798)
 		}
 	case *testAllTypesEdition2023_OneofUint64:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, v.OneofUint64)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, v.OneofUint64), 0x7a0)
 		}
 	case *testAllTypesEdition2023_OneofFloat:
 		if v != nil {
-			if i < 6 {
-				w, i = e.Grow(w, i, 6)
-			}
-			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 6)
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat)), 0x7ad)
 		}
 	case *testAllTypesEdition2023_OneofDouble:
 		if v != nil {
-			if i < 10 {
-				w, i = e.Grow(w, i, 10)
-			}
-			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 10)
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble)), 0x7b1)
 		}
 	case *testAllTypesEdition2023_OneofEnum:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb8
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofEnum))), 0x7b8)
 		}
 	}
-	if v := m.xxx_hidden_DelimitedField; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd4
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd3
-		w[i+1] = 0xc
+	if m.xxx_hidden_DelimitedField != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xcd4)
+		w, i = m.xxx_hidden_DelimitedField.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xcd3)
 	}
-	if v := m.xxx_hidden_Groupliketype; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.xxx_hidden_Groupliketype != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.xxx_hidden_Groupliketype.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
 	if n := len(m.xxx_hidden_UnpackedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb0
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k]))), 0x6b0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa8
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))), 0x6a8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa1
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k])), 0x6a1)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k])), 0x69d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x91
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k])), 0x691)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k])), 0x68d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x81
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k])), 0x681)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xfd
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k])), 0x5fd)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k]))), 0x5f0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k]))), 0x5e8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k]), 0x5e0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k])), 0x5d8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k])), 0x5d0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k]))), 0x5c8)
 		}
 	}
 	if n := len(m.xxx_hidden_PackedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5c2)
 	}
 	if n := len(m.xxx_hidden_PackedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5ba)
 	}
 	if n := len(m.xxx_hidden_PackedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.xxx_hidden_PackedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.xxx_hidden_PackedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.xxx_hidden_PackedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.xxx_hidden_PackedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x582)
 	}
 	if n := len(m.xxx_hidden_PackedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4fa)
 	}
 	if n := len(m.xxx_hidden_PackedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4f2)
 	}
 	if n := len(m.xxx_hidden_PackedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4ea)
 	}
 	if n := len(m.xxx_hidden_PackedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4e2)
 	}
 	if n := len(m.xxx_hidden_PackedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4da)
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
@@ -1567,826 +1099,378 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	}
 	for k := len(m.xxx_hidden_RepeatedCord) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedCord[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3ba)
 	}
 	for k := len(m.xxx_hidden_RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedStringPiece[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedForeignEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x3a2)
 	}
 	if n := len(m.xxx_hidden_RepeatedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x39a)
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedForeignMessage)) - 1; k >= 0; k-- {
 			end := len(w) - i
 			if m := (*m.xxx_hidden_RepeatedForeignMessage)[k]; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
+				w, i = e.Room(w, i, 11)
 				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-					i--
-					w[i] = 0x8
+					i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 				}
 			}
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x3
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x38a)
 		}
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedNestedMessage)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x3
+			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i, 0x182)
 		}
 	}
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x2e2)
 	}
 	if n := len(m.xxx_hidden_RepeatedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.xxx_hidden_RepeatedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2da)
 	}
 	if n := len(m.xxx_hidden_RepeatedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2d2)
 	}
 	if n := len(m.xxx_hidden_RepeatedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ca)
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2c2)
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ba)
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2aa)
 	}
 	if n := len(m.xxx_hidden_RepeatedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2a2)
 	}
 	if n := len(m.xxx_hidden_RepeatedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x29a)
 	}
 	if n := len(m.xxx_hidden_RepeatedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x292)
 	}
 	if n := len(m.xxx_hidden_RepeatedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x28a)
 	}
 	if n := len(m.xxx_hidden_RepeatedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x282)
 	}
 	if n := len(m.xxx_hidden_RepeatedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x1fa)
 	}
-	if v := m.xxx_hidden_RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.xxx_hidden_RecursiveMessage != nil {
+		w, i = m.xxx_hidden_RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		v := *m.xxx_hidden_OptionalCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x1ca)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		v := *m.xxx_hidden_OptionalStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x1c2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum))), 0x1b0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum))), 0x1a8)
 	}
-	if v := m.xxx_hidden_OptionalForeignMessage; v != nil {
+	if m.xxx_hidden_OptionalForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.xxx_hidden_OptionalForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.xxx_hidden_OptionalNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.xxx_hidden_OptionalNestedMessage != nil {
+		w, i = m.xxx_hidden_OptionalNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.xxx_hidden_OptionalBytes) {
-		w, i = e.Grow(w, i, 122+len(m.xxx_hidden_OptionalBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i -= len(m.xxx_hidden_OptionalBytes)
-		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_OptionalString
-		if need := 122 + len(m.xxx_hidden_OptionalBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
+		w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes)+len(v))
 		i = e.PutText(w, i, v, 0x72)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_OptionalBool))), 0x68)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble)), 0x61)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat)), 0x5d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64)), 0x51)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32)), 0x4d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64)), 0x41)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32)), 0x3d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64))), 0x30)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32))), 0x28)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64), 0x20)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32)), 0x18)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64)), 0x10)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3c2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ca)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3d2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, v)
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, k)
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xda
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, v), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, k), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3da)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xe2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3e2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xea
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ea)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xf2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3f2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xfa
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3fa)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x82
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x482)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x8a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x48a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
-	if i < 28 {
-		w, i = e.Grow(w, i, 28)
-	}
+	w, i = e.Room(w, i, 28)
 	last := i
-	i = runtime.PutFixed32(w, i, math.Float32bits(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x92
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x492)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
-	if i < 32 {
-		w, i = e.Grow(w, i, 32)
-	}
+	w, i = e.Room(w, i, 32)
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x9a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x49a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
-	if i < 16 {
-		w, i = e.Grow(w, i, 16)
-	}
+	w, i = e.Room(w, i, 16)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i--
-	w[i] = byte(runtime.Bit(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xa2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4a2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xaa
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xb2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x23a)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
-		if n := len(m.unknownFields); n > 0 {
-			if i < n {
-				w, i = e.Grow(w, i, n)
-			}
-			i -= n
-			copy(w[i:], m.unknownFields)
-		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
+		w, i = e.Unknown(w, i, m.unknownFields)
+		w, i = e.Room(w, i, 11)
 		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-			i--
-			w[i] = 0x8
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = e.Room(w, i, 11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x242)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
 func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
 // pbfastTestAllTypesEdition2023Parts is room for the optional values and messages of one TestAllTypesEdition2023, allocated at once.
@@ -2404,149 +1488,67 @@ type pbfastTestAllTypesEdition2023Node struct {
 	s pbfastTestAllTypesEdition2023Parts
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
+	if n == nil {
+		return (*TestAllTypesEdition2023)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023Parts) (*TestAllTypesEdition2023, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 93)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 93)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 93)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 93)
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 93)
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 93)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 93)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 93)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 93)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 93)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 93)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 93)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 93)
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0x72:
 			if m.xxx_hidden_OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalString = &s.OptionalString
@@ -2554,85 +1556,25 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 93)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x92:
+			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_OptionalForeignMessage == nil {
+				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
 			}
-			if m.xxx_hidden_OptionalNestedMessage == nil {
-				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
-				} else {
-					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageEdition2023)
-				}
-			}
-			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
+			m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 93)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnumEdition2023(v)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 93)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0xc2:
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
@@ -2640,20 +1582,9 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalStringPiece = d.String(v)
+			*m.xxx_hidden_OptionalStringPiece, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 93)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0xca:
 			if m.xxx_hidden_OptionalCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalCord = &s.OptionalCord
@@ -2661,327 +1592,80 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.xxx_hidden_OptionalCord = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalCord = d.String(v)
+			*m.xxx_hidden_OptionalCord, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 93)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_RecursiveMessage == nil {
-				m.xxx_hidden_RecursiveMessage = new(TestAllTypesEdition2023)
-			}
-			if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0xda:
+			m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
@@ -2989,33 +1673,13 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesEdition2023_NestedMessage)
 				}
 			}
-			n := runtime.Run(p, i, 0x382)
-			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *TestAllTypesEdition2023_NestedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(TestAllTypesEdition2023_NestedMessage)
-				}
-				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *TestAllTypesEdition2023_NestedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
-		case 0x18a: // repeated_foreign_message
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
@@ -3023,1946 +1687,750 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageEdition2023)
 				}
 			}
-			n := runtime.Run(p, i, 0x38a)
-			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := runtime.Slab[ForeignMessageEdition2023](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *ForeignMessageEdition2023
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(ForeignMessageEdition2023)
-				}
-				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[ForeignMessageEdition2023](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *ForeignMessageEdition2023
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumEdition2023(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumEdition2023](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesEdition2023_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesEdition2023_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(testAllTypesEdition2023_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
-		case 0x64b: // groupliketype, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x653: // delimited_field, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
+		case 0x382:
+			o := runtime.Member[testAllTypesEdition2023_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesEdition2023_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesEdition2023_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesEdition2023_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesEdition2023_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesEdition2023_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesEdition2023_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesEdition2023_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x653:
+			i = d.Fallback(p, i, tag, m, depth)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(v)
+			value, i = runtime.Int[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Int32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Int32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int64(v)
+			key, i = runtime.Int[int64](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int64(v)
+			value, i = runtime.Int[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt64Int64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt64Int64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = uint32(v)
+			key, i = runtime.Int[uint32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = uint32(v)
+			value, i = runtime.Int[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint32Uint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint32Uint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v
+			key, i = runtime.Varint(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v
+			value, i = runtime.Varint(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint64Uint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint64Uint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(runtime.UnZigZag(uint64(uint32(v))))
+			key, i = runtime.Sint32(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(runtime.UnZigZag(uint64(uint32(v))))
+			value, i = runtime.Sint32(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint32Sint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint32Sint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = runtime.UnZigZag(v)
+			key, i = runtime.Sint64(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = runtime.UnZigZag(v)
+			value, i = runtime.Sint64(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint64Sint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint64Sint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint32(v)
+			key, i = runtime.Fixed32[uint32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint32(v)
+			value, i = runtime.Fixed32[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed32Fixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed32Fixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint64(v)
+			key, i = runtime.Fixed64[uint64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint64(v)
+			value, i = runtime.Fixed64[uint64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed64Fixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed64Fixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int32(v)
+			key, i = runtime.Fixed32[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int32(v)
+			value, i = runtime.Fixed32[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed32Sfixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed32Sfixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int64(v)
+			key, i = runtime.Fixed64[int64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int64(v)
+			value, i = runtime.Fixed64[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed64Sfixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed64Sfixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float32frombits(v)
+			value, i = runtime.Fixed32[float32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Float[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Float[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
+			value, i = runtime.Fixed64[float64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Double[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Double[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key bool
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v != 0
+			key, i = runtime.Bool(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapBoolBool[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapBoolBool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			value = d.String(v)
+			value, i = d.Text(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringString[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringString[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value []byte
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.PresentBytes(v)
+			value, i = d.PresentBytes(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringBytes[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringBytes[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(TestAllTypesEdition2023_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(ForeignMessageEdition2023)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value TestAllTypesEdition2023_NestedEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = TestAllTypesEdition2023_NestedEnum(v)
+			value, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value ForeignEnumEdition2023
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = ForeignEnumEdition2023(v)
+			value, i = runtime.Int[ForeignEnumEdition2023](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	clear(m.XXX_presence[:])
@@ -5069,629 +2537,183 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 	m.xxx_hidden_Groupliketype = nil
 	m.xxx_hidden_DelimitedField = nil
 	m.xxx_hidden_OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 93)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 93)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 93)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 93)
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 93)
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 93)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 93)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 93)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 93)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 93)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 93)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 93)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 93)
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0x72:
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 93)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalNestedMessage = oldOptionalNestedMessage; m.xxx_hidden_OptionalNestedMessage == nil {
 					m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
 				}
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.xxx_hidden_OptionalForeignMessage != nil {
-				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				{
-					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					clear(m.XXX_presence[:])
-					m.xxx_hidden_C = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0x8: // c
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.xxx_hidden_C = int32(v)
-							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 93)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnumEdition2023(v)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 93)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0xc2:
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if m.xxx_hidden_OptionalStringPiece = oldOptionalStringPiece; m.xxx_hidden_OptionalStringPiece == nil {
 					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalStringPiece = d.String(v)
+			*m.xxx_hidden_OptionalStringPiece, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 93)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0xca:
 			if m.xxx_hidden_OptionalCord == nil {
 				if m.xxx_hidden_OptionalCord = oldOptionalCord; m.xxx_hidden_OptionalCord == nil {
 					m.xxx_hidden_OptionalCord = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalCord = d.String(v)
+			*m.xxx_hidden_OptionalCord, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 93)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xda:
 			if m.xxx_hidden_RecursiveMessage != nil {
-				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RecursiveMessage = oldRecursiveMessage; m.xxx_hidden_RecursiveMessage == nil {
 					m.xxx_hidden_RecursiveMessage = new(TestAllTypesEdition2023)
 				}
-				if err := m.xxx_hidden_RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesEdition2023_NestedMessage)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -5702,20 +2724,10 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 			if (*m.xxx_hidden_RepeatedNestedMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedNestedMessage)[n] = new(TestAllTypesEdition2023_NestedMessage)
 			}
-			if err := (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x18a: // repeated_foreign_message
+			i = (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageEdition2023)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -5726,1169 +2738,338 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, dept
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageEdition2023)
 			}
-			{
-				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
-				if depth < 0 {
-					return runtime.ErrDepth
-				}
-				m.unknownFields = m.unknownFields[:0]
-				clear(m.XXX_presence[:])
-				m.xxx_hidden_C = 0
-				for i := 0; i < len(p); {
-					tag := uint64(p[i])
-					i++
-					if tag >= 0x80 {
-						if tag, i = runtime.Varint(p, i-1); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-					switch tag {
-					case 0x8: // c
-						var v uint64
-						if i < len(p) && p[i] < 0x80 {
-							v = uint64(p[i])
-							i++
-						} else if v, i = runtime.Varint(p, i); i < 0 {
-							return runtime.ErrMalformed
-						}
-						m.xxx_hidden_C = int32(v)
-						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-					default:
-						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-				}
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumEdition2023(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumEdition2023](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesEdition2023_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesEdition2023_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(testAllTypesEdition2023_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
-		case 0x64b: // groupliketype, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x653: // delimited_field, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
+		case 0x382:
+			o := runtime.Member[testAllTypesEdition2023_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesEdition2023_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesEdition2023_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesEdition2023_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesEdition2023_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesEdition2023_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesEdition2023_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesEdition2023_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x653:
+			i = d.Fallback(p, i, tag, m, depth)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -6896,13 +3077,10 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -6943,8 +3121,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -6954,14 +3131,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -6995,158 +3172,89 @@ func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Corecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.xxx_hidden_Corecursive != nil {
+		w, i = m.xxx_hidden_Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.xxx_hidden_Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023_NestedMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_Corecursive == nil {
-				m.xxx_hidden_Corecursive = new(TestAllTypesEdition2023)
-			}
-			if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_A = 0
 	oldCorecursive := m.xxx_hidden_Corecursive
 	m.xxx_hidden_Corecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x12:
 			if m.xxx_hidden_Corecursive != nil {
-				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_Corecursive = oldCorecursive; m.xxx_hidden_Corecursive == nil {
 					m.xxx_hidden_Corecursive = new(TestAllTypesEdition2023)
 				}
-				if err := m.xxx_hidden_Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
@@ -7156,34 +3264,25 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
-	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7191,10 +3290,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7235,8 +3331,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7246,14 +3341,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7292,168 +3387,101 @@ func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32)), 0xcd8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_GroupLikeType, int) {
+	if m == nil {
+		m = new(TestAllTypesEdition2023_GroupLikeType)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_GroupInt32 = 0
 	m.xxx_hidden_GroupUint32 = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
-	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
-	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *ForeignMessageEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ForeignMessageEdition2023{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7461,10 +3489,7 @@ func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7503,8 +3528,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7514,14 +3538,14 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (i
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7557,138 +3581,89 @@ func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageEdition2023, int) {
+	if m == nil {
+		m = new(ForeignMessageEdition2023)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_C = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *GroupLikeType) Unmarshal(data []byte) error {
-	*m = GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
-	*m = GroupLikeType{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = GroupLikeType{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7696,10 +3671,7 @@ func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -7738,8 +3710,7 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7749,14 +3720,14 @@ func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -7790,279 +3761,65 @@ func (m *GroupLikeType) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
+	if m == nil {
+		m = new(GroupLikeType)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_C = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_edition2023_opaque_proto_init()
-	runtime.Hook((*ComplexMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ComplexMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ComplexMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ComplexMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*GroupLikeType)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*GroupLikeType)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupLikeType)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupLikeType)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupLikeType).pbfastAppend, (*GroupLikeType).pbfastEncode, (*GroupLikeType).pbfastDecode)
 }

@@ -5,62 +5,36 @@ package memory
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	runtime "postage/pbfast/runtime"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *M) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *M) Unmarshal(data []byte) error {
-	*m = M{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *M) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *M) UnmarshalOwn(data []byte) error {
-	*m = M{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *M) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *M) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = M{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -68,13 +42,10 @@ func (m *M) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *M) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -111,8 +82,7 @@ func (m *M) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -122,14 +92,14 @@ func (m *M) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *M) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *M) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -161,67 +131,42 @@ func (m *M) SizeOf() (n int) {
 		return runtime.FallbackSize(m)
 	}
 	if m.A != nil {
-		l := len(*m.A)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.A))
 	}
 	if m.B != nil {
-		l := len(*m.B)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.B))
 	}
 	if m.C != nil {
-		l := len(m.C)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.C))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *M) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *M) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 33+len(m.C) {
-		w, i = e.Grow(w, i, 33+len(m.C))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 33+len(m.C))
 	if m.C != nil {
-		i -= len(m.C)
-		copy(w[i:], m.C)
-		i = runtime.PutVarint(w, i, uint64(len(m.C)))
-		i--
-		w[i] = 0x1a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.C), 0x1a)
 	}
 	if m.B != nil {
 		v := *m.B
-		if need := 33 + len(m.C) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 33+len(m.C)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	}
 	if m.A != nil {
 		v := *m.A
-		if need := 33 + len(m.C) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 33+len(m.C)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastMParts is room for the optional values and messages of one M, allocated at once.
@@ -235,28 +180,28 @@ type pbfastMNode struct {
 	s pbfastMParts
 }
 
-func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastMParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastMNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
+	if n == nil {
+		return (*M)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *M) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastMParts) (*M, int) {
+	if m == nil {
+		m = new(M)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.A == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.A = &s.A
@@ -264,16 +209,8 @@ func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastMParts, depth in
 					m.A = new(string)
 				}
 			}
-			*m.A = d.String(v)
-		case 0x12: // b
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.A, i = d.RawText(p, i)
+		case 0x12:
 			if m.B == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.B = &s.B
@@ -281,37 +218,21 @@ func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastMParts, depth in
 					m.B = new(string)
 				}
 			}
-			*m.B = d.String(v)
-		case 0x1a: // c
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.C = d.PresentBytes(v)
+			*m.B, i = d.RawText(p, i)
+		case 0x1a:
+			m.C, i = d.PresentBytes(p, i)
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	oldA := m.A
@@ -319,122 +240,66 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	oldB := m.B
 	m.B = nil
 	m.C = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
 					m.A = new(string)
 				}
 			}
-			*m.A = d.String(v)
-		case 0x12: // b
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.A, i = d.RawText(p, i)
+		case 0x12:
 			if m.B == nil {
 				if m.B = oldB; m.B == nil {
 					m.B = new(string)
 				}
 			}
-			*m.B = d.String(v)
-		case 0x1a: // c
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.C = d.PresentBytes(v)
+			*m.B, i = d.RawText(p, i)
+		case 0x1a:
+			m.C, i = d.PresentBytes(p, i)
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *M_Deep) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *M_Deep) Unmarshal(data []byte) error {
-	*m = M_Deep{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *M_Deep) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *M_Deep) UnmarshalOwn(data []byte) error {
-	*m = M_Deep{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *M_Deep) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *M_Deep) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = M_Deep{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -442,13 +307,10 @@ func (m *M_Deep) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *M_Deep) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -487,8 +349,7 @@ func (m *M_Deep) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -498,14 +359,14 @@ func (m *M_Deep) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *M_Deep) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *M_Deep) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -534,34 +395,21 @@ func (m *M_Deep) SizeOf() (n int) {
 		return 0
 	}
 	if m.M != nil {
-		l := m.M.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.M.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *M_Deep) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *M_Deep) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.M != nil {
+		w, i = m.M.pbfastEncode(e, w, i, 0xa)
 	}
-	if v := m.M; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0xa
-	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastM_DeepParts is room for the optional values and messages of one M_Deep, allocated at once.
@@ -574,136 +422,87 @@ type pbfastM_DeepNode struct {
 	s pbfastM_DeepParts
 }
 
-func (m *M_Deep) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastM_DeepParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
-	for i := 0; i < len(p); {
-		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-		switch tag {
-		case 0xa: // m
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.M == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.M = &s.M.m
-				} else {
-					m.M = new(M)
-				}
-			}
-			var of *pbfastMParts
-			if s != nil {
-				of = &s.M.s
-			}
-			if err := m.M.pbfastDecode(d, v, of, depth); err != nil {
-				return err
-			}
-		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-	}
-	return nil
+func (m *M_Deep) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
 }
 
-func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (n *pbfastM_DeepNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
+	if n == nil {
+		return (*M_Deep)(nil).pbfastDecode(d, p, i, depth)
 	}
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *M_Deep) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastM_DeepParts) (*M_Deep, int) {
+	if m == nil {
+		m = new(M_Deep)
+	}
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if s = runtime.Parts(d, s); s != nil && m.M == nil {
+				m.M, i = s.M.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.M, i = m.M.pbfastDecode(d.Part(p, i, depth))
+			}
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return m, i
+}
+
+func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldM := m.M
 	m.M = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // m
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.M != nil {
-				if err := m.M.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.M, i = m.M.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.M = oldM; m.M == nil {
 					m.M = new(M)
 				}
-				if err := m.M.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.M.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Whole) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Whole) Unmarshal(data []byte) error {
-	*m = Whole{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Whole) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Whole) UnmarshalOwn(data []byte) error {
-	*m = Whole{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Whole) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Whole) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Whole) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Whole{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -711,10 +510,7 @@ func (m *Whole) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Whole) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -753,8 +549,7 @@ func (m *Whole) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -764,14 +559,14 @@ func (m *Whole) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Whole) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Whole) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -800,120 +595,73 @@ func (m *Whole) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	if m.Blob != nil {
-		l := len(m.Blob)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	if m.Part != nil {
-		l := m.Part.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
 	}
 	for _, v := range m.Parts {
-		l := v.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(v.SizeOf())
 	}
 	for _, v := range m.Names {
-		l := len(v)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.ByName {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 1 + e + runtime.SizeVarint(uint64(e))
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	if m.Number != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.Number)))
 	}
 	if m.Other != nil {
-		l := len(*m.Other)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Other))
 	}
 	if m.Second != nil {
-		l := m.Second.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Second.SizeOf())
 	}
 	switch v := m.Choice.(type) {
 	case *Whole_Text:
 		if v != nil {
-			l := len(v.Text)
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(len(v.Text))
 		}
 	case *Whole_Chosen:
 		if v != nil {
-			l := v.Chosen.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.Chosen.SizeOf())
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.Choice.(type) {
 	case *Whole_Text:
 		if v != nil {
-			if i < 11+len(v.Text) {
-				w, i = e.Grow(w, i, 11+len(v.Text))
-			}
-			i -= len(v.Text)
-			copy(w[i:], v.Text)
-			i = runtime.PutVarint(w, i, uint64(len(v.Text)))
-			i--
-			w[i] = 0x3a
+			w, i = e.Room(w, i, 11+len(v.Text))
+			i = runtime.PutByte(w, runtime.PutBytes(w, i, v.Text), 0x3a)
 		}
 	case *Whole_Chosen:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.Chosen.pbfastEncode(e, w, i)
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x42
+			w, i = v.Chosen.pbfastEncode(e, w, i, 0x42)
 		}
 	}
-	if v := m.Second; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x5a
+	if m.Second != nil {
+		w, i = m.Second.pbfastEncode(e, w, i, 0x5a)
 	}
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	if m.Other != nil {
 		v := *m.Other
-		if i < 22+len(v) {
-			w, i = e.Grow(w, i, 22+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x52
+		w, i = e.Room(w, i, 22+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x52)
 	}
 	if m.Number != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Number)))
-		i--
-		w[i] = 0x48
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.Number))), 0x48)
 	}
 	if len(m.ByName) > 0 {
 		if e.Deterministic() {
@@ -929,81 +677,33 @@ func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) 
 	}
 	for k := len(m.Names) - 1; k >= 0; k-- {
 		v := m.Names[k]
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x2a
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x2a)
 	}
 	for k := len(m.Parts) - 1; k >= 0; k-- {
-		end := len(w) - i
-		w, i = m.Parts[k].pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x22
+		w, i = m.Parts[k].pbfastEncode(e, w, i, 0x22)
 	}
-	if v := m.Part; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+	if m.Part != nil {
+		w, i = m.Part.pbfastEncode(e, w, i, 0x1a)
 	}
-	if i < 22+len(m.Blob) {
-		w, i = e.Grow(w, i, 22+len(m.Blob))
-	}
+	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i -= len(m.Blob)
-		copy(w[i:], m.Blob)
-		i = runtime.PutVarint(w, i, uint64(len(m.Blob)))
-		i--
-		w[i] = 0x12
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
-		if need := 22 + len(m.Blob) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*Whole) pbfastPutByName(e *runtime.Encoder, w []byte, i int, k string, v *Part) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 22+len(k) {
-		w, i = e.Grow(w, i, 22+len(k))
-	}
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i--
-	w[i] = 0x32
-	return w, i
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 22+len(k))
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x32)
 }
 
 // pbfastWholeParts is room for the optional values and messages of one Whole, allocated at once.
@@ -1020,28 +720,28 @@ type pbfastWholeNode struct {
 	s pbfastWholeParts
 }
 
-func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastWholeParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Whole, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastWholeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Whole, int) {
+	if n == nil {
+		return (*Whole)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Whole) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastWholeParts) (*Whole, int) {
+	if m == nil {
+		m = new(Whole)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -1049,134 +749,38 @@ func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastWholeParts, 
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
+			if s = runtime.Parts(d, s); s != nil && m.Part == nil {
+				m.Part, i = s.Part.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.Part, i = m.Part.pbfastDecode(d.Part(p, i, depth))
 			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // part
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x22:
+			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x22, &m.Parts)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *Part
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				m.Parts = append(m.Parts, v)
 			}
-			if m.Part == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Part = &s.Part.m
-				} else {
-					m.Part = new(Part)
-				}
-			}
-			var of *pbfastPartParts
-			if s != nil {
-				of = &s.Part.s
-			}
-			if err := m.Part.pbfastDecode(d, v, of, depth); err != nil {
-				return err
-			}
-		case 0x22: // parts
-			n := runtime.Run(p, i, 0x22)
-			m.Parts = slices.Grow(m.Parts, n)
-			for slab := runtime.Slab[pbfastPartNode](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *Part
-				var of *pbfastPartParts
-				if slab != nil {
-					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
-				} else {
-					e = new(Part)
-				}
-				m.Parts = append(m.Parts, e)
-				if err := e.pbfastDecode(d, v, of, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 1 // its tag, as was counted
-			}
-		case 0x2a: // names
-			if len(m.Names) == cap(m.Names) {
-				m.Names = slices.Grow(m.Names, runtime.Run(p, i, 0x2a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Names = append(m.Names, d.String(v))
-		case 0x32: // by_name
+		case 0x2a:
+			m.Names, i = d.AppendRawText(m.Names, p, i, 0x2a)
+		case 0x32:
 			if m.ByName == nil {
 				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryByName(d, v, depth); err != nil {
-				return err
-			}
-		case 0x3a: // text
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Choice = &Whole_Text{Text: d.String(v)}
-		case 0x42: // chosen
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.Choice.(*Whole_Chosen)
-			if o == nil {
-				o = new(Whole_Chosen)
-			}
-			if o.Chosen == nil {
-				o.Chosen = new(Part)
-			}
-			if err := o.Chosen.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryByName(d.Part(p, i, depth))
+		case 0x3a:
+			o := new(Whole_Text)
+			o.Text, i = d.RawText(p, i)
 			m.Choice = o
-		case 0x48: // number
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x42:
+			o := runtime.Member[Whole_Chosen](m.Choice)
+			o.Chosen, i = o.Chosen.pbfastDecode(d.Part(p, i, depth))
+			m.Choice = o
+		case 0x48:
 			if m.Number == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Number = &s.Number
@@ -1184,16 +788,8 @@ func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastWholeParts, 
 					m.Number = new(int32)
 				}
 			}
-			*m.Number = int32(v)
-		case 0x52: // other
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Number, i = runtime.Int[int32](p, i)
+		case 0x52:
 			if m.Other == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Other = &s.Other
@@ -1201,96 +797,44 @@ func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastWholeParts, 
 					m.Other = new(string)
 				}
 			}
-			*m.Other = d.String(v)
-		case 0x5a: // second
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Second == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Second = &s.Second.m
-				} else {
-					m.Second = new(Part)
-				}
-			}
-			var of *pbfastPartParts
-			if s != nil {
-				of = &s.Second.s
-			}
-			if err := m.Second.pbfastDecode(d, v, of, depth); err != nil {
-				return err
+			*m.Other, i = d.RawText(p, i)
+		case 0x5a:
+			if s = runtime.Parts(d, s); s != nil && m.Second == nil {
+				m.Second, i = s.Second.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
 			}
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 6:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Whole) pbfastEntryByName(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Whole) pbfastEntryByName(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(Part)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.ByName[key] = value
-	return nil
+	if i >= 0 {
+		m.ByName[key] = value
+	}
+	return i
 }
 
-func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
@@ -1307,70 +851,31 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	oldSecond := m.Second
 	m.Second = nil
 	m.Choice = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // part
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
 			if m.Part != nil {
-				if err := m.Part.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Part, i = m.Part.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Part = oldPart; m.Part == nil {
 					m.Part = new(Part)
 				}
-				if err := m.Part.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Part.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x22: // parts
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x22:
 			n := len(m.Parts)
 			if n < cap(m.Parts) {
 				m.Parts = m.Parts[:n+1]
@@ -1380,171 +885,73 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			if err := m.Parts[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x2a: // names
-			if len(m.Names) == cap(m.Names) {
-				m.Names = slices.Grow(m.Names, runtime.Run(p, i, 0x2a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Names = append(m.Names, d.String(v))
-		case 0x32: // by_name
+			i = m.Parts[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x2a:
+			m.Names, i = d.AppendRawText(m.Names, p, i, 0x2a)
+		case 0x32:
 			if m.ByName == nil {
 				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryByName(d, v, depth); err != nil {
-				return err
-			}
-		case 0x3a: // text
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Choice = &Whole_Text{Text: d.String(v)}
-		case 0x42: // chosen
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.Choice.(*Whole_Chosen)
-			if o == nil {
-				o = new(Whole_Chosen)
-			}
-			if o.Chosen == nil {
-				o.Chosen = new(Part)
-			}
-			if err := o.Chosen.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryByName(d.Part(p, i, depth))
+		case 0x3a:
+			o := new(Whole_Text)
+			o.Text, i = d.RawText(p, i)
 			m.Choice = o
-		case 0x48: // number
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x42:
+			o := runtime.Member[Whole_Chosen](m.Choice)
+			o.Chosen, i = o.Chosen.pbfastDecode(d.Part(p, i, depth))
+			m.Choice = o
+		case 0x48:
 			if m.Number == nil {
 				if m.Number = oldNumber; m.Number == nil {
 					m.Number = new(int32)
 				}
 			}
-			*m.Number = int32(v)
-		case 0x52: // other
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Number, i = runtime.Int[int32](p, i)
+		case 0x52:
 			if m.Other == nil {
 				if m.Other = oldOther; m.Other == nil {
 					m.Other = new(string)
 				}
 			}
-			*m.Other = d.String(v)
-		case 0x5a: // second
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Other, i = d.RawText(p, i)
+		case 0x5a:
 			if m.Second != nil {
-				if err := m.Second.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Second = oldSecond; m.Second == nil {
 					m.Second = new(Part)
 				}
-				if err := m.Second.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Second.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 6:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Part) Unmarshal(data []byte) error {
-	*m = Part{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Part) UnmarshalOwn(data []byte) error {
-	*m = Part{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Part) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Part{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -1552,10 +959,7 @@ func (m *Part) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Part) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -1594,8 +998,7 @@ func (m *Part) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -1605,14 +1008,14 @@ func (m *Part) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Part) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Part) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -1641,16 +1044,13 @@ func (m *Part) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	if m.Blob != nil {
-		l := len(m.Blob)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	if m.Inner != nil {
-		l := m.Inner.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Inner.SizeOf())
 	}
 	if m.Number != nil {
 		n += 1 + runtime.SizeVarint(uint64(*m.Number))
@@ -1658,79 +1058,40 @@ func (m *Part) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.Number != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.Number))
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.Number)), 0x20)
 	}
-	if v := m.Inner; v != nil {
+	if m.Inner != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.Inner; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.Name != nil {
 				v := *m.Name
-				if i < 11+len(v) {
-					w, i = e.Grow(w, i, 11+len(v))
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = runtime.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0xa
+				w, i = e.Room(w, i, 11+len(v))
+				i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x1a)
 	}
-	if i < 22+len(m.Blob) {
-		w, i = e.Grow(w, i, 22+len(m.Blob))
-	}
+	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i -= len(m.Blob)
-		copy(w[i:], m.Blob)
-		i = runtime.PutVarint(w, i, uint64(len(m.Blob)))
-		i--
-		w[i] = 0x12
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
-		if need := 22 + len(m.Blob) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastPartParts is room for the optional values and messages of one Part, allocated at once.
@@ -1745,28 +1106,28 @@ type pbfastPartNode struct {
 	s pbfastPartParts
 }
 
-func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastPartNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, int) {
+	if n == nil {
+		return (*Part)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Part) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastPartParts) (*Part, int) {
+	if m == nil {
+		m = new(Part)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -1774,48 +1135,16 @@ func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartParts, de
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
+			if s = runtime.Parts(d, s); s != nil && m.Inner == nil {
+				m.Inner, i = s.Inner.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.Inner, i = m.Inner.pbfastDecode(d.Part(p, i, depth))
 			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // inner
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Inner == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Inner = &s.Inner.m
-				} else {
-					m.Inner = new(Inner)
-				}
-			}
-			var of *pbfastInnerParts
-			if s != nil {
-				of = &s.Inner.s
-			}
-			if err := m.Inner.pbfastDecode(d, v, of, depth); err != nil {
-				return err
-			}
-		case 0x20: // number
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x20:
 			if m.Number == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Number = &s.Number
@@ -1823,20 +1152,15 @@ func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartParts, de
 					m.Number = new(int64)
 				}
 			}
-			*m.Number = int64(v)
+			*m.Number, i = runtime.Int[int64](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
@@ -1845,123 +1169,65 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	m.Inner = nil
 	oldNumber := m.Number
 	m.Number = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // inner
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
 			if m.Inner != nil {
-				if err := m.Inner.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Inner, i = m.Inner.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Inner = oldInner; m.Inner == nil {
 					m.Inner = new(Inner)
 				}
-				if err := m.Inner.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Inner.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x20: // number
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x20:
 			if m.Number == nil {
 				if m.Number = oldNumber; m.Number == nil {
 					m.Number = new(int64)
 				}
 			}
-			*m.Number = int64(v)
+			*m.Number, i = runtime.Int[int64](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Inner) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Inner) Unmarshal(data []byte) error {
-	*m = Inner{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Inner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Inner) UnmarshalOwn(data []byte) error {
-	*m = Inner{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Inner) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Inner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Inner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Inner{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -1969,10 +1235,7 @@ func (m *Inner) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Inner) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -2011,8 +1274,7 @@ func (m *Inner) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -2022,14 +1284,14 @@ func (m *Inner) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Inner) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Inner) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -2058,38 +1320,24 @@ func (m *Inner) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Inner) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Inner) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.Name != nil {
 		v := *m.Name
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastInnerParts is room for the optional values and messages of one Inner, allocated at once.
@@ -2102,28 +1350,28 @@ type pbfastInnerNode struct {
 	s pbfastInnerParts
 }
 
-func (m *Inner) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastInnerParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Inner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Inner, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastInnerNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Inner, int) {
+	if n == nil {
+		return (*Inner)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Inner) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastInnerParts) (*Inner, int) {
+	if m == nil {
+		m = new(Inner)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -2131,95 +1379,59 @@ func (m *Inner) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastInnerParts, 
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
+			*m.Name, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Inner) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Inner) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
+			*m.Name, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Shared) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Shared) Unmarshal(data []byte) error {
-	*m = Shared{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Shared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Shared) UnmarshalOwn(data []byte) error {
-	*m = Shared{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Shared) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Shared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Shared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Shared{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -2227,10 +1439,7 @@ func (m *Shared) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Shared) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -2269,8 +1478,7 @@ func (m *Shared) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -2280,14 +1488,14 @@ func (m *Shared) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Shared) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{}
-	return m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Copied)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Shared) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -2316,63 +1524,36 @@ func (m *Shared) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	if m.Blob != nil {
-		l := len(m.Blob)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	for _, v := range m.Parts {
-		l := v.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(v.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Shared) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Shared) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	for k := len(m.Parts) - 1; k >= 0; k-- {
-		end := len(w) - i
-		w, i = m.Parts[k].pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+		w, i = m.Parts[k].pbfastEncode(e, w, i, 0x1a)
 	}
-	if i < 22+len(m.Blob) {
-		w, i = e.Grow(w, i, 22+len(m.Blob))
-	}
+	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i -= len(m.Blob)
-		copy(w[i:], m.Blob)
-		i = runtime.PutVarint(w, i, uint64(len(m.Blob)))
-		i--
-		w[i] = 0x12
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
-		if need := 22 + len(m.Blob) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastSharedParts is room for the optional values and messages of one Shared, allocated at once.
@@ -2385,28 +1566,28 @@ type pbfastSharedNode struct {
 	s pbfastSharedParts
 }
 
-func (m *Shared) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastSharedParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Shared) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Shared, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastSharedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Shared, int) {
+	if n == nil {
+		return (*Shared)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Shared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastSharedParts) (*Shared, int) {
+	if m == nil {
+		m = new(Shared)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -2414,106 +1595,45 @@ func (m *Shared) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastSharedParts
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // parts
-			n := runtime.Run(p, i, 0x1a)
-			m.Parts = slices.Grow(m.Parts, n)
-			for slab := runtime.Slab[pbfastPartNode](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *Part
-				var of *pbfastPartParts
-				if slab != nil {
-					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
-				} else {
-					e = new(Part)
-				}
-				m.Parts = append(m.Parts, e)
-				if err := e.pbfastDecode(d, v, of, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 1 // its tag, as was counted
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
+			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x1a, &m.Parts)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *Part
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				m.Parts = append(m.Parts, v)
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
 	m.Blob = nil
 	m.Parts = m.Parts[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
-		case 0x1a: // parts
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
+			m.Blob, i = d.PresentBytes(p, i)
+		case 0x1a:
 			n := len(m.Parts)
 			if n < cap(m.Parts) {
 				m.Parts = m.Parts[:n+1]
@@ -2523,57 +1643,35 @@ func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			if err := m.Parts[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
+			i = m.Parts[n].pbfastReuse(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *PartlyShared) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *PartlyShared) Unmarshal(data []byte) error {
-	*m = PartlyShared{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *PartlyShared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *PartlyShared) UnmarshalOwn(data []byte) error {
-	*m = PartlyShared{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *PartlyShared) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *PartlyShared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *PartlyShared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = PartlyShared{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -2581,10 +1679,7 @@ func (m *PartlyShared) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *PartlyShared) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -2623,8 +1718,7 @@ func (m *PartlyShared) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -2634,14 +1728,14 @@ func (m *PartlyShared) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *PartlyShared) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true, Share: true}
-	return m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart|runtime.Share|runtime.Copied)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *PartlyShared) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -2670,64 +1764,38 @@ func (m *PartlyShared) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	if m.Shared != nil {
-		l := len(*m.Shared)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Shared))
 	}
 	if m.Blob != nil {
-		l := len(m.Blob)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *PartlyShared) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *PartlyShared) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 33+len(m.Blob) {
-		w, i = e.Grow(w, i, 33+len(m.Blob))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 33+len(m.Blob))
 	if m.Blob != nil {
-		i -= len(m.Blob)
-		copy(w[i:], m.Blob)
-		i = runtime.PutVarint(w, i, uint64(len(m.Blob)))
-		i--
-		w[i] = 0x1a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x1a)
 	}
 	if m.Shared != nil {
 		v := *m.Shared
-		if need := 33 + len(m.Blob) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 33+len(m.Blob)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
-		if need := 33 + len(m.Blob) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 33+len(m.Blob)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastPartlySharedParts is room for the optional values and messages of one PartlyShared, allocated at once.
@@ -2741,28 +1809,28 @@ type pbfastPartlySharedNode struct {
 	s pbfastPartlySharedParts
 }
 
-func (m *PartlyShared) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartlySharedParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *PartlyShared) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*PartlyShared, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastPartlySharedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*PartlyShared, int) {
+	if n == nil {
+		return (*PartlyShared)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *PartlyShared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastPartlySharedParts) (*PartlyShared, int) {
+	if m == nil {
+		m = new(PartlyShared)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -2770,16 +1838,8 @@ func (m *PartlyShared) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartl
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // shared
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
 			if m.Shared == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Shared = &s.Shared
@@ -2787,145 +1847,79 @@ func (m *PartlyShared) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastPartl
 					m.Shared = new(string)
 				}
 			}
-			*m.Shared = d.Sharing().String(v)
-		case 0x1a: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
+			*m.Shared, i = d.Sharing().RawText(p, i)
+		case 0x1a:
+			m.Blob, i = d.PresentBytes(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
 	oldShared := m.Shared
 	m.Shared = nil
 	m.Blob = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
-		case 0x12: // shared
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x12:
 			if m.Shared == nil {
 				if m.Shared = oldShared; m.Shared == nil {
 					m.Shared = new(string)
 				}
 			}
-			*m.Shared = d.Sharing().String(v)
-		case 0x1a: // blob
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Blob = d.PresentBytes(v)
+			*m.Shared, i = d.Sharing().RawText(p, i)
+		case 0x1a:
+			m.Blob, i = d.PresentBytes(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Chooser) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Chooser) Unmarshal(data []byte) error {
-	*m = Chooser{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Chooser) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Chooser) UnmarshalOwn(data []byte) error {
-	*m = Chooser{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Chooser) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Chooser) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Chooser) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Chooser{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -2933,13 +1927,10 @@ func (m *Chooser) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Chooser) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -2978,8 +1969,7 @@ func (m *Chooser) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -2989,14 +1979,14 @@ func (m *Chooser) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Chooser) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Chooser) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -3027,235 +2017,123 @@ func (m *Chooser) SizeOf() (n int) {
 	switch v := m.Choice.(type) {
 	case *Chooser_Text:
 		if v != nil {
-			l := len(v.Text)
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(len(v.Text))
 		}
 	case *Chooser_Needs:
 		if v != nil {
-			l := v.Needs.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.Needs.SizeOf())
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Chooser) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Chooser) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.Choice.(type) {
 	case *Chooser_Text:
 		if v != nil {
-			if i < 11+len(v.Text) {
-				w, i = e.Grow(w, i, 11+len(v.Text))
-			}
-			i -= len(v.Text)
-			copy(w[i:], v.Text)
-			i = runtime.PutVarint(w, i, uint64(len(v.Text)))
-			i--
-			w[i] = 0xa
+			w, i = e.Room(w, i, 11+len(v.Text))
+			i = runtime.PutByte(w, runtime.PutBytes(w, i, v.Text), 0xa)
 		}
 	case *Chooser_Needs:
 		if v != nil {
 			end := len(w) - i
 			if m := v.Needs; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
+				w, i = e.Room(w, i, 11)
 				if m.Name != nil {
 					v := *m.Name
-					if i < 11+len(v) {
-						w, i = e.Grow(w, i, 11+len(v))
-					}
-					i -= len(v)
-					copy(w[i:], v)
-					i = runtime.PutVarint(w, i, uint64(len(v)))
-					i--
-					w[i] = 0xa
+					w, i = e.Room(w, i, 11+len(v))
+					i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 				}
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x12
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Chooser) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Chooser) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Chooser, int) {
+	if m == nil {
+		m = new(Chooser)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // text
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Choice = &Chooser_Text{Text: d.String(v)}
-		case 0x12: // needs
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.Choice.(*Chooser_Needs)
-			if o == nil {
-				o = new(Chooser_Needs)
-			}
-			if o.Needs == nil {
-				o.Needs = new(Needs)
-			}
-			if err := o.Needs.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := new(Chooser_Text)
+			o.Text, i = d.RawText(p, i)
+			m.Choice = o
+		case 0x12:
+			o := runtime.Member[Chooser_Needs](m.Choice)
+			o.Needs, i = o.Needs.pbfastDecode(d.Part(p, i, depth))
 			m.Choice = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Chooser) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Chooser) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Choice = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // text
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Choice = &Chooser_Text{Text: d.String(v)}
-		case 0x12: // needs
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.Choice.(*Chooser_Needs)
-			if o == nil {
-				o = new(Chooser_Needs)
-			}
-			if o.Needs == nil {
-				o.Needs = new(Needs)
-			}
-			if err := o.Needs.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := new(Chooser_Text)
+			o.Text, i = d.RawText(p, i)
+			m.Choice = o
+		case 0x12:
+			o := runtime.Member[Chooser_Needs](m.Choice)
+			o.Needs, i = o.Needs.pbfastDecode(d.Part(p, i, depth))
 			m.Choice = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Needs) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Needs) Unmarshal(data []byte) error {
-	*m = Needs{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Needs) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Needs) UnmarshalOwn(data []byte) error {
-	*m = Needs{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Needs) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Needs) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Needs) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Needs{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -3263,13 +2141,10 @@ func (m *Needs) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Needs) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -3308,8 +2183,7 @@ func (m *Needs) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -3319,14 +2193,14 @@ func (m *Needs) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Needs) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *Needs) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -3355,38 +2229,24 @@ func (m *Needs) SizeOf() (n int) {
 		return 0
 	}
 	if m.Name != nil {
-		l := len(*m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Name))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Needs) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Needs) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.Name != nil {
 		v := *m.Name
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastNeedsParts is room for the optional values and messages of one Needs, allocated at once.
@@ -3399,28 +2259,28 @@ type pbfastNeedsNode struct {
 	s pbfastNeedsParts
 }
 
-func (m *Needs) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastNeedsParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Needs) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Needs, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastNeedsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Needs, int) {
+	if n == nil {
+		return (*Needs)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Needs) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastNeedsParts) (*Needs, int) {
+	if m == nil {
+		m = new(Needs)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Name = &s.Name
@@ -3428,349 +2288,47 @@ func (m *Needs) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastNeedsParts, 
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
+			*m.Name, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
 	m.Name = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Name == nil {
 				if m.Name = oldName; m.Name == nil {
 					m.Name = new(string)
 				}
 			}
-			*m.Name = d.String(v)
+			*m.Name, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_memory_proto_init()
-	runtime.Hook((*M)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*M)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*M)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*M)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*M_Deep)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*M_Deep)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*M_Deep)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*M_Deep)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*Whole)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Whole)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Whole)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Whole)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Part)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Part)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Part)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Part)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Inner)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Inner)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Inner)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Inner)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Shared)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Shared)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Shared)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Shared)
-			d := runtime.Decoder{In: &in}
-			err = m.pbfastDecode(&d, runtime.Copy(in.Buf), nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*PartlyShared)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*PartlyShared)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*PartlyShared)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*PartlyShared)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true, Share: true}
-			err = m.pbfastDecode(&d, runtime.Copy(in.Buf), nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Chooser)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Chooser)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Chooser)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Chooser)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*Needs)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Needs)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Needs)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Needs)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*M).pbfastEncode, (*M).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*M_Deep).pbfastEncode, (*M_Deep).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Whole).pbfastEncode, (*Whole).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastEncode, (*Part).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
+	runtime.Hook(runtime.Copied, true, nil, (*Shared).pbfastEncode, (*Shared).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Share|runtime.Copied, true, nil, (*PartlyShared).pbfastEncode, (*PartlyShared).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
 }

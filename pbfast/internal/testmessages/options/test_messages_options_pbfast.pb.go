@@ -4,51 +4,32 @@
 package options
 
 import (
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Mixed) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Mixed) Unmarshal(data []byte) error {
-	*m = Mixed{}
-	d := runtime.Decoder{Own: true, Apart: true, Alias: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Mixed) UnmarshalOwn(data []byte) error {
-	*m = Mixed{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Mixed) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Mixed) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Mixed) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Mixed{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -56,58 +37,30 @@ func (m *Mixed) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Usual) > 0 {
-		l := len(m.Usual)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.Own) > 0 {
-		l := len(m.Own)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.Alias) > 0 {
-		l := len(m.Alias)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.AliasBytes) > 0 {
-		l := len(m.AliasBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Usual))
+	n += runtime.SizeSome(1, len(m.Own))
+	n += runtime.SizeSome(1, len(m.Alias))
+	n += runtime.SizeSome(1, len(m.AliasBytes))
 	for _, v := range m.OwnList {
-		l := len(v)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.OwnMap {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 1 + e + runtime.SizeVarint(uint64(e))
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	if m.Kept != nil {
-		l := m.Kept.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Kept.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if v := m.Kept; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x3a
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.Kept != nil {
+		w, i = m.Kept.pbfastEncode(e, w, i, 0x3a)
 	}
 	if len(m.OwnMap) > 0 {
 		if e.Deterministic() {
@@ -123,20 +76,12 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) 
 	}
 	for k := len(m.OwnList) - 1; k >= 0; k-- {
 		v := m.OwnList[k]
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
+		w, i = e.Room(w, i, 11+len(v))
 		i = e.PutText(w, i, v, 0x2a)
 	}
-	if need := 44 + len(m.Usual) + len(m.Own) + len(m.Alias) + len(m.AliasBytes); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 44+len(m.Usual)+len(m.Own)+len(m.Alias)+len(m.AliasBytes))
 	if len(m.AliasBytes) > 0 {
-		i -= len(m.AliasBytes)
-		copy(w[i:], m.AliasBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.AliasBytes)))
-		i--
-		w[i] = 0x22
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.AliasBytes), 0x22)
 	}
 	if len(m.Alias) > 0 {
 		i = e.PutText(w, i, m.Alias, 0x1a)
@@ -147,24 +92,15 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) 
 	if len(m.Usual) > 0 {
 		i = e.PutText(w, i, m.Usual, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*Mixed) pbfastPutOwnMap(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 33 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 33+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i--
-	w[i] = 0x32
-	return w, i
+	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0x32)
 }
 
 // pbfastMixedParts is room for the optional values and messages of one Mixed, allocated at once.
@@ -177,220 +113,98 @@ type pbfastMixedNode struct {
 	s pbfastMixedParts
 }
 
-func (m *Mixed) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastMixedParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
-	for i := 0; i < len(p); {
-		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-		switch tag {
-		case 0xa: // usual
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Usual = d.String(v)
-		case 0x12: // own
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Own = runtime.Owning().String(v)
-		case 0x1a: // alias
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Alias = d.Aliasing().String(v)
-		case 0x22: // alias_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.AliasBytes = d.Aliasing().Bytes(v)
-		case 0x2a: // own_list
-			if len(m.OwnList) == cap(m.OwnList) {
-				m.OwnList = slices.Grow(m.OwnList, runtime.Run(p, i, 0x2a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.OwnList = append(m.OwnList, runtime.Owning().String(v))
-		case 0x32: // own_map
-			if m.OwnMap == nil {
-				m.OwnMap = make(map[string][]byte, runtime.Run(p, i, 0x32))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryOwnMap(d, v, depth); err != nil {
-				return err
-			}
-		case 0x3a: // kept
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Kept == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Kept = &s.Kept
-				} else {
-					m.Kept = new(Kept)
-				}
-			}
-			if err := m.Kept.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 6:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-	}
-	return nil
+func (m *Mixed) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Mixed, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
 }
 
-func (m *Mixed) pbfastEntryOwnMap(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (n *pbfastMixedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Mixed, int) {
+	if n == nil {
+		return (*Mixed)(nil).pbfastDecode(d, p, i, depth)
 	}
-	var key string
-	var value []byte
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Mixed) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastMixedParts) (*Mixed, int) {
+	if m == nil {
+		m = new(Mixed)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = runtime.Owning().String(v)
+			m.Usual, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			m.Own, i = runtime.Owning().Text(p, i)
+		case 0x1a:
+			m.Alias, i = d.Aliasing().Text(p, i)
+		case 0x22:
+			m.AliasBytes, i = d.Aliasing().Bytes(p, i)
+		case 0x2a:
+			m.OwnList, i = runtime.Owning().AppendText(m.OwnList, p, i, 0x2a)
+		case 0x32:
+			if m.OwnMap == nil {
+				m.OwnMap = make(map[string][]byte, runtime.Run(p, i, 0x32))
 			}
-			value = runtime.Owning().PresentBytes(v)
+			i = m.pbfastEntryOwnMap(d.Part(p, i, depth))
+		case 0x3a:
+			if s = runtime.Parts(d, s); s != nil && m.Kept == nil {
+				m.Kept = &s.Kept
+			}
+			m.Kept, i = m.Kept.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
 		}
 	}
-	m.OwnMap[key] = value
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+func (m *Mixed) pbfastEntryOwnMap(d *runtime.Decoder, p []byte, i, depth int) int {
+	var key string
+	var value []byte
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			key, i = runtime.Owning().Text(p, i)
+		case 0x12:
+			value, i = runtime.Owning().PresentBytes(p, i)
+		default:
+			i = runtime.Skip(p, i, tag)
+		}
+	}
+	if i >= 0 {
+		m.OwnMap[key] = value
+	}
+	return i
+}
+
+// MarshalAppend appends the message's encoding to b.
 func (m *Owner) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Owner) Unmarshal(data []byte) error {
-	*m = Owner{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Owner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Owner) UnmarshalOwn(data []byte) error {
-	*m = Owner{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Owner) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Owner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Owner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Owner{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -398,148 +212,77 @@ func (m *Owner) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.First) > 0 {
-		l := len(m.First)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.First))
 	if m.Second != nil {
-		l := len(m.Second)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.Second))
 	}
-	if len(m.Third) > 0 {
-		l := len(m.Third)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Third))
 	return n + len(m.unknownFields)
 }
 
-func (m *Owner) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Owner) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if need := 33 + len(m.First) + len(m.Second) + len(m.Third); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 33+len(m.First)+len(m.Second)+len(m.Third))
 	if len(m.Third) > 0 {
 		i = e.PutText(w, i, m.Third, 0x1a)
 	}
 	if m.Second != nil {
-		i -= len(m.Second)
-		copy(w[i:], m.Second)
-		i = runtime.PutVarint(w, i, uint64(len(m.Second)))
-		i--
-		w[i] = 0x12
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Second), 0x12)
 	}
 	if len(m.First) > 0 {
 		i = e.PutText(w, i, m.First, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Owner) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Owner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Owner, int) {
+	if m == nil {
+		m = new(Owner)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // first
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.First = runtime.Owning().String(v)
-		case 0x12: // second
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Second = runtime.Owning().PresentBytes(v)
-		case 0x1a: // third
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Third = runtime.Owning().String(v)
+		case 0xa:
+			m.First, i = runtime.Owning().Text(p, i)
+		case 0x12:
+			m.Second, i = runtime.Owning().PresentBytes(p, i)
+		case 0x1a:
+			m.Third, i = runtime.Owning().Text(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Kept) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Kept) Unmarshal(data []byte) error {
-	*m = Kept{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Kept) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Kept) UnmarshalOwn(data []byte) error {
-	*m = Kept{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Kept) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Kept) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Kept) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Kept{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -547,10 +290,7 @@ func (m *Kept) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Kept) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -558,161 +298,77 @@ func (m *Kept) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Usual) > 0 {
-		l := len(m.Usual)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Usual))
 	for _, v := range m.Parts {
-		l := v.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(v.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Kept) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Kept) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	for k := len(m.Parts) - 1; k >= 0; k-- {
 		end := len(w) - i
 		if m := m.Parts[k]; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11+len(m.Usual) {
-				w, i = e.Grow(w, i, 11+len(m.Usual))
-			}
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11+len(m.Usual))
 			if len(m.Usual) > 0 {
 				i = e.PutText(w, i, m.Usual, 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 	}
-	if i < 11+len(m.Usual) {
-		w, i = e.Grow(w, i, 11+len(m.Usual))
-	}
+	w, i = e.Room(w, i, 11+len(m.Usual))
 	if len(m.Usual) > 0 {
 		i = e.PutText(w, i, m.Usual, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Kept) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Kept) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Kept, int) {
+	if m == nil {
+		m = new(Kept)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // usual
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Usual = d.String(v)
-		case 0x12: // parts
-			n := runtime.Run(p, i, 0x12)
-			m.Parts = slices.Grow(m.Parts, n)
-			for slab := runtime.Slab[Part](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *Part
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(Part)
-				}
-				m.Parts = append(m.Parts, e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 1 // its tag, as was counted
+		case 0xa:
+			m.Usual, i = d.Text(p, i)
+		case 0x12:
+			slab, n := runtime.Slab[Part](d, p, i, 0x12, &m.Parts)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *Part
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				m.Parts = append(m.Parts, v)
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Usual = ""
 	m.Parts = m.Parts[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // usual
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Usual = d.String(v)
-		case 0x12: // parts
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
+			m.Usual, i = d.Text(p, i)
+		case 0x12:
 			n := len(m.Parts)
 			if n < cap(m.Parts) {
 				m.Parts = m.Parts[:n+1]
@@ -722,90 +378,35 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			{
-				m, p, depth := m.Parts[n], v, depth-1
-				if depth < 0 {
-					return runtime.ErrDepth
-				}
-				m.unknownFields = m.unknownFields[:0]
-				m.Usual = ""
-				for i := 0; i < len(p); {
-					tag := uint64(p[i])
-					i++
-					if tag >= 0x80 {
-						if tag, i = runtime.Varint(p, i-1); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-					switch tag {
-					case 0xa: // usual
-						var v []byte
-						if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-							j := i + 1 + int(p[i])
-							v = p[i+1 : j : j]
-							i = j
-						} else if v, i = runtime.Chunk(p, i); i < 0 {
-							return runtime.ErrMalformed
-						}
-						if !validutf8.Valid(v) {
-							return runtime.ErrUTF8
-						}
-						m.Usual = d.String(v)
-					default:
-						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-				}
-			}
+			i = m.Parts[n].pbfastReuse(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Part) Unmarshal(data []byte) error {
-	*m = Part{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Part) UnmarshalOwn(data []byte) error {
-	*m = Part{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Part) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Part{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -813,10 +414,7 @@ func (m *Part) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Part) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -824,237 +422,64 @@ func (m *Part) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Usual) > 0 {
-		l := len(m.Usual)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Usual))
 	return n + len(m.unknownFields)
 }
 
-func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11+len(m.Usual) {
-		w, i = e.Grow(w, i, 11+len(m.Usual))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11+len(m.Usual))
 	if len(m.Usual) > 0 {
 		i = e.PutText(w, i, m.Usual, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, int) {
+	if m == nil {
+		m = new(Part)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // usual
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Usual = d.String(v)
+		case 0xa:
+			m.Usual, i = d.Text(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Usual = ""
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // usual
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Usual = d.String(v)
+		case 0xa:
+			m.Usual, i = d.Text(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_options_proto_init()
-	runtime.Hook((*Mixed)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Mixed)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Mixed)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Mixed)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true, Alias: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Owner)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Owner)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Owner)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Owner)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Kept)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Kept)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Kept)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Kept)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Part)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Part)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Part)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Part)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Alias, true, nil, (*Mixed).pbfastEncode, (*Mixed).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Owner).pbfastEncode, (*Owner).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Kept).pbfastEncode, (*Kept).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastEncode, (*Part).pbfastDecode)
 }

@@ -5,63 +5,39 @@ package proto2editions
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -69,13 +45,10 @@ func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -114,8 +87,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -125,14 +97,14 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, err
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -203,20 +175,16 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if m.OptionalString != nil {
-		l := len(*m.OptionalString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.OptionalString))
 	}
 	if m.OptionalBytes != nil {
-		l := len(m.OptionalBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.OptionalBytes))
 	}
 	if m.OptionalNestedMessage != nil {
-		l := m.OptionalNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.SizeOf())
 	}
 	if m.OptionalForeignMessage != nil {
-		l := m.OptionalForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.SizeOf())
 	}
 	if m.OptionalNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
@@ -225,16 +193,13 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
 	}
 	if m.OptionalStringPiece != nil {
-		l := len(*m.OptionalStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.OptionalStringPiece))
 	}
 	if m.OptionalCord != nil {
-		l := len(*m.OptionalCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.OptionalCord))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
 	}
 	if len(m.RepeatedInt32) > 0 {
 		n += 2*len(m.RepeatedInt32) + runtime.SizeVarints(m.RepeatedInt32)
@@ -276,20 +241,16 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.RepeatedBool) + len(m.RepeatedBool)
 	}
 	for _, v := range m.RepeatedString {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedBytes {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		l := v.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(v.SizeOf())
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		l := v.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(v.SizeOf())
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
 		n += 2*len(m.RepeatedNestedEnum) + runtime.SizeVarints(m.RepeatedNestedEnum)
@@ -298,155 +259,99 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.RepeatedForeignEnum) + runtime.SizeVarints(m.RepeatedForeignEnum)
 	}
 	for _, v := range m.RepeatedStringPiece {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedCord {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.MapInt32Int32 {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.MapInt64Int64 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.MapUint32Uint32 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.MapUint64Uint64 {
-		e := 2 + runtime.SizeVarint(k)
-		e += runtime.SizeVarint(v)
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(k)+runtime.SizeVarint(v))
 	}
 	for k, v := range m.MapSint32Sint32 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
 	for k, v := range m.MapSint64Sint64 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
-	if len(m.MapFixed32Fixed32) > 0 {
-		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.MapFixed64Fixed64) > 0 {
-		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
-	if len(m.MapSfixed32Sfixed32) > 0 {
-		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.MapSfixed64Sfixed64) > 0 {
-		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
+	n += len(m.MapFixed32Fixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.MapFixed64Fixed64) * (2 + runtime.SizeBytes(2+8+8))
+	n += len(m.MapSfixed32Sfixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.MapSfixed64Sfixed64) * (2 + runtime.SizeBytes(2+8+8))
 	for k, _ := range m.MapInt32Float {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 4
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+4)
 	}
 	for k, _ := range m.MapInt32Double {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 8
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+8)
 	}
-	if len(m.MapBoolBool) > 0 {
-		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
-	}
+	n += len(m.MapBoolBool) * (2 + runtime.SizeBytes(2+1+1))
 	for k, v := range m.MapStringString {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringBytes {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.MapStringNestedEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.MapStringForeignEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	if len(m.PackedInt32) > 0 {
-		l := runtime.SizeVarints(m.PackedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedInt32))
 	}
 	if len(m.PackedInt64) > 0 {
-		l := runtime.SizeVarints(m.PackedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedInt64))
 	}
 	if len(m.PackedUint32) > 0 {
-		l := runtime.SizeVarints(m.PackedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedUint32))
 	}
 	if len(m.PackedUint64) > 0 {
-		l := runtime.SizeVarints(m.PackedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedUint64))
 	}
 	if len(m.PackedSint32) > 0 {
-		l := runtime.SizeZigZags(m.PackedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.PackedSint32))
 	}
 	if len(m.PackedSint64) > 0 {
-		l := runtime.SizeZigZags(m.PackedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.PackedSint64))
 	}
 	if len(m.PackedFixed32) > 0 {
-		l := 4 * len(m.PackedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedFixed32))
 	}
 	if len(m.PackedFixed64) > 0 {
-		l := 8 * len(m.PackedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedFixed64))
 	}
 	if len(m.PackedSfixed32) > 0 {
-		l := 4 * len(m.PackedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedSfixed32))
 	}
 	if len(m.PackedSfixed64) > 0 {
-		l := 8 * len(m.PackedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedSfixed64))
 	}
 	if len(m.PackedFloat) > 0 {
-		l := 4 * len(m.PackedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.PackedFloat))
 	}
 	if len(m.PackedDouble) > 0 {
-		l := 8 * len(m.PackedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.PackedDouble))
 	}
 	if len(m.PackedBool) > 0 {
-		l := len(m.PackedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.PackedBool))
 	}
 	if len(m.PackedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.PackedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedNestedEnum))
 	}
 	if len(m.UnpackedInt32) > 0 {
 		n += 2*len(m.UnpackedInt32) + runtime.SizeVarints(m.UnpackedInt32)
@@ -491,15 +396,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	for k, v := range m.MapInt32NestedMessage {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, _ := range m.MapInt32Bool {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 1
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+1)
 	}
 	if m.Data != nil {
 		n += 4 + m.Data.SizeOf()
@@ -547,12 +447,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + 1
 	}
 	if m.DefaultString != nil {
-		l := len(*m.DefaultString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.DefaultString))
 	}
 	if m.DefaultBytes != nil {
-		l := len(m.DefaultBytes)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.DefaultBytes))
 	}
 	if m.Fieldname1 != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.Fieldname1)))
@@ -609,8 +507,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName18__)))
 	}
 	if m.MessageSetCorrect != nil {
-		l := runtime.ForeignSize(m.MessageSetCorrect)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.MessageSetCorrect))
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_OneofUint32:
@@ -619,18 +516,15 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		}
 	case *TestAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
 		}
 	case *TestAllTypesProto2_OneofString:
 		if v != nil {
-			l := len(v.OneofString)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofString))
 		}
 	case *TestAllTypesProto2_OneofBytes:
 		if v != nil {
-			l := len(v.OneofBytes)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofBytes))
 		}
 	case *TestAllTypesProto2_OneofBool:
 		if v != nil {
@@ -656,466 +550,180 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_OneofUint32:
 		if v != nil {
-			if i < 7 {
-				w, i = e.Grow(w, i, 7)
-			}
-			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x6
+			w, i = e.Room(w, i, 7)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(v.OneofUint32)), 0x6f8)
 		}
 	case *TestAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x7
+			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i, 0x382)
 		}
 	case *TestAllTypesProto2_OneofString:
 		if v != nil {
-			if i < 12+len(v.OneofString) {
-				w, i = e.Grow(w, i, 12+len(v.OneofString))
-			}
-			i -= len(v.OneofString)
-			copy(w[i:], v.OneofString)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofString)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofString))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofString), 0x78a)
 		}
 	case *TestAllTypesProto2_OneofBytes:
 		if v != nil {
-			if i < 12+len(v.OneofBytes) {
-				w, i = e.Grow(w, i, 12+len(v.OneofBytes))
-			}
-			i -= len(v.OneofBytes)
-			copy(w[i:], v.OneofBytes)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x92
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofBytes))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
 		}
 	case *TestAllTypesProto2_OneofBool:
 		if v != nil {
-			if i < 3 {
-				w, i = e.Grow(w, i, 3)
-			}
-			i--
-			w[i] = byte(runtime.Bit(v.OneofBool))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 3)
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(v.OneofBool))), 0x798)
 		}
 	case *TestAllTypesProto2_OneofUint64:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, v.OneofUint64)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, v.OneofUint64), 0x7a0)
 		}
 	case *TestAllTypesProto2_OneofFloat:
 		if v != nil {
-			if i < 6 {
-				w, i = e.Grow(w, i, 6)
-			}
-			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 6)
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat)), 0x7ad)
 		}
 	case *TestAllTypesProto2_OneofDouble:
 		if v != nil {
-			if i < 10 {
-				w, i = e.Grow(w, i, 10)
-			}
-			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 10)
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble)), 0x7b1)
 		}
 	case *TestAllTypesProto2_OneofEnum:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb8
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofEnum))), 0x7b8)
 		}
 	}
-	if v := m.MessageSetCorrect; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x1f
+	if m.MessageSetCorrect != nil {
+		w, i = e.Foreign(w, i, m.MessageSetCorrect, 0xfa2)
 	}
-	if i < 353+len(m.DefaultBytes) {
-		w, i = e.Grow(w, i, 353+len(m.DefaultBytes))
-	}
+	w, i = e.Room(w, i, 353+len(m.DefaultBytes))
 	if m.FieldName18__ != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName18__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FieldName18__))), 0x1a90)
 	}
 	if m.FieldName17__ != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName17__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FieldName17__))), 0x1a88)
 	}
 	if m.Field__Name16 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field__Name16)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x80
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field__Name16))), 0x1a80)
 	}
 	if m.Field_Name15 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name15)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field_Name15))), 0x19f8)
 	}
 	if m.X_FieldName14 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.X_FieldName14)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.X_FieldName14))), 0x19f0)
 	}
 	if m.XFieldName13 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.XFieldName13)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.XFieldName13))), 0x19e8)
 	}
 	if m.FIELDName12 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FIELDName12)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FIELDName12))), 0x19e0)
 	}
 	if m.FIELD_NAME11 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FIELD_NAME11)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FIELD_NAME11))), 0x19d8)
 	}
 	if m.Field_Name10 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name10)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field_Name10))), 0x19d0)
 	}
 	if m.Field_Name9 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name9)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field_Name9))), 0x19c8)
 	}
 	if m.FieldName8 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName8)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FieldName8))), 0x19c0)
 	}
 	if m.FieldName7 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName7)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FieldName7))), 0x19b8)
 	}
 	if m.Field_0Name6 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_0Name6)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field_0Name6))), 0x19b0)
 	}
 	if m.Field0Name5 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field0Name5)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field0Name5))), 0x19a8)
 	}
 	if m.Field_Name4_ != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name4_)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Field_Name4_))), 0x19a0)
 	}
 	if m.XFieldName3 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.XFieldName3)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.XFieldName3))), 0x1998)
 	}
 	if m.FieldName2 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName2)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.FieldName2))), 0x1990)
 	}
 	if m.Fieldname1 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Fieldname1)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Fieldname1))), 0x1988)
 	}
 	if m.DefaultBytes != nil {
-		i -= len(m.DefaultBytes)
-		copy(w[i:], m.DefaultBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.DefaultBytes)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.DefaultBytes), 0xffa)
 	}
 	if m.DefaultString != nil {
 		v := *m.DefaultString
-		if need := 353 + len(m.DefaultBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0xf
+		w, i = e.Room(w, i, 353+len(m.DefaultBytes)+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
 	}
 	if m.DefaultBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.DefaultBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.DefaultBool))), 0xfe8)
 	}
 	if m.DefaultDouble != nil {
-		i = runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble)), 0xfe1)
 	}
 	if m.DefaultFloat != nil {
-		i = runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xdd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat)), 0xfdd)
 	}
 	if m.DefaultSfixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64)), 0xfd1)
 	}
 	if m.DefaultSfixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32)), 0xfcd)
 	}
 	if m.DefaultFixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64)), 0xfc1)
 	}
 	if m.DefaultFixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xbd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32)), 0xfbd)
 	}
 	if m.DefaultSint64 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64))), 0xfb0)
 	}
 	if m.DefaultSint32 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32))), 0xfa8)
 	}
 	if m.DefaultUint64 != nil {
-		i = runtime.PutVarint(w, i, *m.DefaultUint64)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, *m.DefaultUint64), 0xfa0)
 	}
 	if m.DefaultUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.DefaultUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.DefaultUint32)), 0xf98)
 	}
 	if m.DefaultInt64 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.DefaultInt64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.DefaultInt64)), 0xf90)
 	}
 	if m.DefaultInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32))), 0xf88)
 	}
-	if v := m.Multiwordgroupfield; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe4
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if m.GroupUint32 != nil {
-				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf0
-				w[i+1] = 0xc
-			}
-			if m.GroupInt32 != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe8
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe3
-		w[i+1] = 0xc
+	if m.Multiwordgroupfield != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xce4)
+		w, i = m.Multiwordgroupfield.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xce3)
 	}
-	if v := m.Data; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if m.GroupUint32 != nil {
-				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if m.GroupInt32 != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.Data != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.Data.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
 	if len(m.MapInt32Bool) > 0 {
 		if e.Deterministic() {
@@ -1142,341 +750,172 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) (
 		}
 	}
 	if n := len(m.UnpackedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb0
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k]))), 0x6b0)
 		}
 	}
 	if n := len(m.UnpackedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.UnpackedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa8
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.UnpackedBool[k]))), 0x6a8)
 		}
 	}
 	if n := len(m.UnpackedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa1
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k])), 0x6a1)
 		}
 	}
 	if n := len(m.UnpackedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k])), 0x69d)
 		}
 	}
 	if n := len(m.UnpackedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x91
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k])), 0x691)
 		}
 	}
 	if n := len(m.UnpackedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k])), 0x68d)
 		}
 	}
 	if n := len(m.UnpackedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x81
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k])), 0x681)
 		}
 	}
 	if n := len(m.UnpackedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xfd
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k])), 0x5fd)
 		}
 	}
 	if n := len(m.UnpackedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k]))), 0x5f0)
 		}
 	}
 	if n := len(m.UnpackedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k]))), 0x5e8)
 		}
 	}
 	if n := len(m.UnpackedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.UnpackedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.UnpackedUint64[k]), 0x5e0)
 		}
 	}
 	if n := len(m.UnpackedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k])), 0x5d8)
 		}
 	}
 	if n := len(m.UnpackedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k])), 0x5d0)
 		}
 	}
 	if n := len(m.UnpackedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k]))), 0x5c8)
 		}
 	}
 	if n := len(m.PackedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5c2)
 	}
 	if n := len(m.PackedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.PackedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5ba)
 	}
 	if n := len(m.PackedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.PackedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.PackedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.PackedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.PackedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.PackedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.PackedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.PackedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x582)
 	}
 	if n := len(m.PackedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.PackedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4fa)
 	}
 	if n := len(m.PackedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4f2)
 	}
 	if n := len(m.PackedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4ea)
 	}
 	if n := len(m.PackedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4e2)
 	}
 	if n := len(m.PackedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.PackedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4da)
 	}
 	if len(m.MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
@@ -1708,909 +1147,390 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) (
 	}
 	for k := len(m.RepeatedCord) - 1; k >= 0; k-- {
 		v := m.RepeatedCord[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ba)
 	}
 	for k := len(m.RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.RepeatedStringPiece[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3b2)
 	}
 	if n := len(m.RepeatedForeignEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedForeignEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x3
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.RepeatedForeignEnum[k]))), 0x3a0)
 		}
 	}
 	if n := len(m.RepeatedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x3
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.RepeatedNestedEnum[k]))), 0x398)
 		}
 	}
 	for k := len(m.RepeatedForeignMessage) - 1; k >= 0; k-- {
 		end := len(w) - i
 		if m := m.RepeatedForeignMessage[k]; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x38a)
 	}
 	for k := len(m.RepeatedNestedMessage) - 1; k >= 0; k-- {
-		end := len(w) - i
-		w, i = m.RepeatedNestedMessage[k].pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x3
+		w, i = m.RepeatedNestedMessage[k].pbfastEncode(e, w, i, 0x182)
 	}
 	for k := len(m.RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.RepeatedBytes[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
 	}
 	for k := len(m.RepeatedString) - 1; k >= 0; k-- {
 		v := m.RepeatedString[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2e2)
 	}
 	if n := len(m.RepeatedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.RepeatedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.RepeatedBool[k]))), 0x2d8)
 		}
 	}
 	if n := len(m.RepeatedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.RepeatedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.RepeatedDouble[k])), 0x2d1)
 		}
 	}
 	if n := len(m.RepeatedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.RepeatedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xcd
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.RepeatedFloat[k])), 0x2cd)
 		}
 	}
 	if n := len(m.RepeatedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.RepeatedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.RepeatedSfixed64[k])), 0x2c1)
 		}
 	}
 	if n := len(m.RepeatedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.RepeatedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xbd
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.RepeatedSfixed32[k])), 0x2bd)
 		}
 	}
 	if n := len(m.RepeatedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.RepeatedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.RepeatedFixed64[k])), 0x2b1)
 		}
 	}
 	if n := len(m.RepeatedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.RepeatedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.RepeatedFixed32[k])), 0x2ad)
 		}
 	}
 	if n := len(m.RepeatedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint64[k]))), 0x2a0)
 		}
 	}
 	if n := len(m.RepeatedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint32[k]))), 0x298)
 		}
 	}
 	if n := len(m.RepeatedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.RepeatedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x90
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.RepeatedUint64[k]), 0x290)
 		}
 	}
 	if n := len(m.RepeatedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.RepeatedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x88
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.RepeatedUint32[k])), 0x288)
 		}
 	}
 	if n := len(m.RepeatedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.RepeatedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x80
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.RepeatedInt64[k])), 0x280)
 		}
 	}
 	if n := len(m.RepeatedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x1
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k]))), 0x1f8)
 		}
 	}
-	if v := m.RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.RecursiveMessage != nil {
+		w, i = m.RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if m.OptionalCord != nil {
 		v := *m.OptionalCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
 	if m.OptionalStringPiece != nil {
 		v := *m.OptionalStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
 	}
 	if m.OptionalForeignEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum))), 0x1b0)
 	}
 	if m.OptionalNestedEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum))), 0x1a8)
 	}
-	if v := m.OptionalForeignMessage; v != nil {
+	if m.OptionalForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.OptionalForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.OptionalNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.OptionalNestedMessage != nil {
+		w, i = m.OptionalNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.OptionalBytes) {
-		w, i = e.Grow(w, i, 122+len(m.OptionalBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.OptionalBytes))
 	if m.OptionalBytes != nil {
-		i -= len(m.OptionalBytes)
-		copy(w[i:], m.OptionalBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.OptionalBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.OptionalBytes), 0x7a)
 	}
 	if m.OptionalString != nil {
 		v := *m.OptionalString
-		if need := 122 + len(m.OptionalBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		w, i = e.Room(w, i, 122+len(m.OptionalBytes)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
 	}
 	if m.OptionalBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.OptionalBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.OptionalBool))), 0x68)
 	}
 	if m.OptionalDouble != nil {
-		i = runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble)), 0x61)
 	}
 	if m.OptionalFloat != nil {
-		i = runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat)), 0x5d)
 	}
 	if m.OptionalSfixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64)), 0x51)
 	}
 	if m.OptionalSfixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32)), 0x4d)
 	}
 	if m.OptionalFixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64)), 0x41)
 	}
 	if m.OptionalFixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32)), 0x3d)
 	}
 	if m.OptionalSint64 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64))), 0x30)
 	}
 	if m.OptionalSint32 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32))), 0x28)
 	}
 	if m.OptionalUint64 != nil {
-		i = runtime.PutVarint(w, i, *m.OptionalUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, *m.OptionalUint64), 0x20)
 	}
 	if m.OptionalUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.OptionalUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.OptionalUint32)), 0x18)
 	}
 	if m.OptionalInt64 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.OptionalInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.OptionalInt64)), 0x10)
 	}
 	if m.OptionalInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3c2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ca)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3d2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, v)
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, k)
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xda
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, v), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, k), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3da)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xe2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3e2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xea
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ea)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xf2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3f2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xfa
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3fa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x82
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x482)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x8a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x48a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
-	if i < 28 {
-		w, i = e.Grow(w, i, 28)
-	}
+	w, i = e.Room(w, i, 28)
 	last := i
-	i = runtime.PutFixed32(w, i, math.Float32bits(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x92
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x492)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
-	if i < 32 {
-		w, i = e.Grow(w, i, 32)
-	}
+	w, i = e.Room(w, i, 32)
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x9a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x49a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
-	if i < 16 {
-		w, i = e.Grow(w, i, 16)
-	}
+	w, i = e.Room(w, i, 16)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i--
-	w[i] = byte(runtime.Bit(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xa2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4a2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xaa
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xb2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x4
-	return w, i
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23+len(k))
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x23a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
-		if n := len(m.unknownFields); n > 0 {
-			if i < n {
-				w, i = e.Grow(w, i, n)
-			}
-			i -= n
-			copy(w[i:], m.unknownFields)
-		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
+		w, i = e.Unknown(w, i, m.unknownFields)
+		w, i = e.Room(w, i, 11)
 		if m.C != nil {
-			i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-			i--
-			w[i] = 0x8
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x4
-	return w, i
+	w, i = e.Room(w, i, 11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
+	w, i = e.Room(w, i, 23+len(k))
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x242)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32NestedMessage(e *runtime.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23 {
-		w, i = e.Grow(w, i, 23)
-	}
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x6
-	return w, i
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return e.Length(w, i, last, 0x33a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
-	if i < 25 {
-		w, i = e.Grow(w, i, 25)
-	}
+	w, i = e.Room(w, i, 25)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x6
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x6c2)
 }
 
 // pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
@@ -2654,27 +1574,28 @@ type pbfastTestAllTypesProto2Node struct {
 	s pbfastTestAllTypesProto2Parts
 }
 
-func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
+	if n == nil {
+		return (*TestAllTypesProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2Parts) (*TestAllTypesProto2, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.OptionalInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalInt32 = &s.OptionalInt32
@@ -2682,15 +1603,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.OptionalInt64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalInt64 = &s.OptionalInt64
@@ -2698,15 +1612,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalInt64 = new(int64)
 				}
 			}
-			*m.OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.OptionalUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalUint32 = &s.OptionalUint32
@@ -2714,15 +1621,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalUint32 = new(uint32)
 				}
 			}
-			*m.OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.OptionalUint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalUint64 = &s.OptionalUint64
@@ -2730,15 +1630,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalUint64 = new(uint64)
 				}
 			}
-			*m.OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.OptionalSint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSint32 = &s.OptionalSint32
@@ -2746,15 +1639,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.OptionalSint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSint64 = &s.OptionalSint64
@@ -2762,13 +1648,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.OptionalFixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFixed32 = &s.OptionalFixed32
@@ -2776,13 +1657,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalFixed32 = new(uint32)
 				}
 			}
-			*m.OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.OptionalFixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFixed64 = &s.OptionalFixed64
@@ -2790,13 +1666,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalFixed64 = new(uint64)
 				}
 			}
-			*m.OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.OptionalSfixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSfixed32 = &s.OptionalSfixed32
@@ -2804,13 +1675,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalSfixed32 = new(int32)
 				}
 			}
-			*m.OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.OptionalSfixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalSfixed64 = &s.OptionalSfixed64
@@ -2818,13 +1684,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalSfixed64 = new(int64)
 				}
 			}
-			*m.OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.OptionalFloat == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalFloat = &s.OptionalFloat
@@ -2832,13 +1693,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalFloat = new(float32)
 				}
 			}
-			*m.OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.OptionalDouble == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalDouble = &s.OptionalDouble
@@ -2846,15 +1702,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalDouble = new(float64)
 				}
 			}
-			*m.OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.OptionalBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalBool = &s.OptionalBool
@@ -2862,16 +1711,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalString = &s.OptionalString
@@ -2879,55 +1720,14 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OptionalBytes = d.PresentBytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalNestedMessage == nil {
-				m.OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalForeignMessage == nil {
-				m.OptionalForeignMessage = new(ForeignMessageProto2)
-			}
-			if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalString, i = d.RawText(p, i)
+		case 0x7a:
+			m.OptionalBytes, i = d.PresentBytes(p, i)
+		case 0x92:
+			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalNestedEnum = &s.OptionalNestedEnum
@@ -2935,15 +1735,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalNestedEnum = new(TestAllTypesProto2_NestedEnum)
 				}
 			}
-			*m.OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+		case 0xb0:
 			if m.OptionalForeignEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalForeignEnum = &s.OptionalForeignEnum
@@ -2951,16 +1744,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalForeignEnum = new(ForeignEnumProto2)
 				}
 			}
-			*m.OptionalForeignEnum = ForeignEnumProto2(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
+		case 0xc2:
 			if m.OptionalStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalStringPiece = &s.OptionalStringPiece
@@ -2968,16 +1753,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalStringPiece = new(string)
 				}
 			}
-			*m.OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalStringPiece, i = d.RawText(p, i)
+		case 0xca:
 			if m.OptionalCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalCord = &s.OptionalCord
@@ -2985,1462 +1762,392 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.OptionalCord = new(string)
 				}
 			}
-			*m.OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.OptionalCord, i = d.RawText(p, i)
+		case 0xda:
+			m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0xfa:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+		case 0x102:
+			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+		case 0x10a:
+			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+		case 0x112:
+			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+		case 0x11a:
+			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+		case 0x122:
+			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+		case 0x12a:
+			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+		case 0x132:
+			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+		case 0x142:
+			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+		case 0x14a:
+			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+		case 0x152:
+			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+		case 0x15a:
+			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
+		case 0x162:
+			m.RepeatedString, i = d.AppendRawText(m.RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
+			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *TestAllTypesProto2_NestedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
-			if m.RecursiveMessage == nil {
-				m.RecursiveMessage = new(TestAllTypesProto2)
+		case 0x18a:
+			slab, n := runtime.Slab[pbfastForeignMessageProto2Node](d, p, i, 0x38a, &m.RepeatedForeignMessage)
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *ForeignMessageProto2
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}
-			if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint64 = append(m.RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBool = append(m.RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedString = append(m.RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
-			n := runtime.Run(p, i, 0x382)
-			m.RepeatedNestedMessage = slices.Grow(m.RepeatedNestedMessage, n)
-			for slab := runtime.Slab[TestAllTypesProto2_NestedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *TestAllTypesProto2_NestedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(TestAllTypesProto2_NestedMessage)
-				}
-				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, e)
-				if err := e.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
-			}
-		case 0x18a: // repeated_foreign_message
-			n := runtime.Run(p, i, 0x38a)
-			m.RepeatedForeignMessage = slices.Grow(m.RepeatedForeignMessage, n)
-			for slab := runtime.Slab[pbfastForeignMessageProto2Node](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *ForeignMessageProto2
-				var of *pbfastForeignMessageProto2Parts
-				if slab != nil {
-					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
-				} else {
-					e = new(ForeignMessageProto2)
-				}
-				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, e)
-				if err := e.pbfastDecode(d, v, of, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumProto2(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumProto2](p, i)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.RepeatedStringPiece, i = d.AppendRawText(m.RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.RepeatedCord, i = d.AppendRawText(m.RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.MapInt64Int64 == nil {
 				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
 				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.MapUint64Uint64 == nil {
 				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
 				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
 				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
 				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
 				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
 				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
 				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.MapInt32Float == nil {
 				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.MapInt32Double == nil {
 				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.MapBoolBool == nil {
 				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.MapStringString == nil {
 				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.MapStringBytes == nil {
 				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.MapStringNestedMessage == nil {
 				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.MapStringForeignMessage == nil {
 				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.MapStringNestedEnum == nil {
 				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.MapStringForeignEnum == nil {
 				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt32 = append(m.PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt64 = append(m.PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint32 = append(m.PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint64 = append(m.PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedBool = append(m.PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint64 = append(m.UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedBool = append(m.UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x33a: // map_int32_nested_message
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+		case 0x25a:
+			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+		case 0x262:
+			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+		case 0x26a:
+			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+		case 0x272:
+			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+		case 0x27a:
+			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+		case 0x282:
+			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+		case 0x28a:
+			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+		case 0x292:
+			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+		case 0x29a:
+			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+		case 0x2a2:
+			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+		case 0x2aa:
+			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+		case 0x2b2:
+			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+		case 0x2ba:
+			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+		case 0x2ca:
+			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+		case 0x2d2:
+			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+		case 0x2da:
+			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+		case 0x2e2:
+			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+		case 0x2ea:
+			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+		case 0x2f2:
+			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+		case 0x302:
+			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+		case 0x312:
+			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+		case 0x31a:
+			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+		case 0x322:
+			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+		case 0x32a:
+			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
+		case 0x33a:
 			if m.MapInt32NestedMessage == nil {
 				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x342: // map_int32_bool
+			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
+		case 0x342:
 			if m.MapInt32Bool == nil {
 				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.OneofField.(*TestAllTypesProto2_OneofNestedMessage)
-			if o == nil {
-				o = new(TestAllTypesProto2_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
+		case 0x378:
+			o := new(TestAllTypesProto2_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x663: // multiwordgroupfield, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x382:
+			o := runtime.Member[TestAllTypesProto2_OneofNestedMessage](m.OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.OneofField = o
+		case 0x38a:
+			o := new(TestAllTypesProto2_OneofString)
+			o.OneofString, i = d.RawText(p, i)
+			m.OneofField = o
+		case 0x392:
+			o := new(TestAllTypesProto2_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.OneofField = o
+		case 0x398:
+			o := new(TestAllTypesProto2_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.OneofField = o
+		case 0x3a0:
+			o := new(TestAllTypesProto2_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.OneofField = o
+		case 0x3ad:
+			o := new(TestAllTypesProto2_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.OneofField = o
+		case 0x3b1:
+			o := new(TestAllTypesProto2_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.OneofField = o
+		case 0x3b8:
+			o := new(TestAllTypesProto2_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x663:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
 			if m.DefaultInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultInt32 = &s.DefaultInt32
@@ -4448,15 +2155,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultInt32 = new(int32)
 				}
 			}
-			*m.DefaultInt32 = int32(v)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt32, i = runtime.Int[int32](p, i)
+		case 0x790:
 			if m.DefaultInt64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultInt64 = &s.DefaultInt64
@@ -4464,15 +2164,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultInt64 = new(int64)
 				}
 			}
-			*m.DefaultInt64 = int64(v)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt64, i = runtime.Int[int64](p, i)
+		case 0x798:
 			if m.DefaultUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultUint32 = &s.DefaultUint32
@@ -4480,15 +2173,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultUint32 = new(uint32)
 				}
 			}
-			*m.DefaultUint32 = uint32(v)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
+		case 0x7a0:
 			if m.DefaultUint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultUint64 = &s.DefaultUint64
@@ -4496,15 +2182,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultUint64 = new(uint64)
 				}
 			}
-			*m.DefaultUint64 = v
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint64, i = runtime.Varint(p, i)
+		case 0x7a8:
 			if m.DefaultSint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSint32 = &s.DefaultSint32
@@ -4512,15 +2191,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultSint32, i = runtime.Sint32(p, i)
+		case 0x7b0:
 			if m.DefaultSint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSint64 = &s.DefaultSint64
@@ -4528,13 +2200,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = runtime.UnZigZag(v)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSint64, i = runtime.Sint64(p, i)
+		case 0x7bd:
 			if m.DefaultFixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFixed32 = &s.DefaultFixed32
@@ -4542,13 +2209,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultFixed32 = new(uint32)
 				}
 			}
-			*m.DefaultFixed32 = uint32(v)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x7c1:
 			if m.DefaultFixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFixed64 = &s.DefaultFixed64
@@ -4556,13 +2218,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultFixed64 = new(uint64)
 				}
 			}
-			*m.DefaultFixed64 = uint64(v)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSfixed32 = &s.DefaultSfixed32
@@ -4570,13 +2227,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultSfixed32 = new(int32)
 				}
 			}
-			*m.DefaultSfixed32 = int32(v)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSfixed64 = &s.DefaultSfixed64
@@ -4584,13 +2236,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultSfixed64 = new(int64)
 				}
 			}
-			*m.DefaultSfixed64 = int64(v)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x7dd:
 			if m.DefaultFloat == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFloat = &s.DefaultFloat
@@ -4598,13 +2245,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultFloat = new(float32)
 				}
 			}
-			*m.DefaultFloat = math.Float32frombits(v)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x7e1:
 			if m.DefaultDouble == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultDouble = &s.DefaultDouble
@@ -4612,15 +2254,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultDouble = new(float64)
 				}
 			}
-			*m.DefaultDouble = math.Float64frombits(v)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x7e8:
 			if m.DefaultBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultBool = &s.DefaultBool
@@ -4628,16 +2263,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultBool = new(bool)
 				}
 			}
-			*m.DefaultBool = v != 0
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultBool, i = runtime.Bool(p, i)
+		case 0x7f2:
 			if m.DefaultString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultString = &s.DefaultString
@@ -4645,1174 +2272,596 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.DefaultString = new(string)
 				}
 			}
-			*m.DefaultString = d.String(v)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.DefaultBytes = d.PresentBytes(v)
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultString, i = d.RawText(p, i)
+		case 0x7fa:
+			m.DefaultBytes, i = d.PresentBytes(p, i)
+		case 0xc88:
 			if m.Fieldname1 == nil {
 				m.Fieldname1 = new(int32)
 			}
-			*m.Fieldname1 = int32(v)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Fieldname1, i = runtime.Int[int32](p, i)
+		case 0xc90:
 			if m.FieldName2 == nil {
 				m.FieldName2 = new(int32)
 			}
-			*m.FieldName2 = int32(v)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName2, i = runtime.Int[int32](p, i)
+		case 0xc98:
 			if m.XFieldName3 == nil {
 				m.XFieldName3 = new(int32)
 			}
-			*m.XFieldName3 = int32(v)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.XFieldName3, i = runtime.Int[int32](p, i)
+		case 0xca0:
 			if m.Field_Name4_ == nil {
 				m.Field_Name4_ = new(int32)
 			}
-			*m.Field_Name4_ = int32(v)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name4_, i = runtime.Int[int32](p, i)
+		case 0xca8:
 			if m.Field0Name5 == nil {
 				m.Field0Name5 = new(int32)
 			}
-			*m.Field0Name5 = int32(v)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field0Name5, i = runtime.Int[int32](p, i)
+		case 0xcb0:
 			if m.Field_0Name6 == nil {
 				m.Field_0Name6 = new(int32)
 			}
-			*m.Field_0Name6 = int32(v)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_0Name6, i = runtime.Int[int32](p, i)
+		case 0xcb8:
 			if m.FieldName7 == nil {
 				m.FieldName7 = new(int32)
 			}
-			*m.FieldName7 = int32(v)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName7, i = runtime.Int[int32](p, i)
+		case 0xcc0:
 			if m.FieldName8 == nil {
 				m.FieldName8 = new(int32)
 			}
-			*m.FieldName8 = int32(v)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName8, i = runtime.Int[int32](p, i)
+		case 0xcc8:
 			if m.Field_Name9 == nil {
 				m.Field_Name9 = new(int32)
 			}
-			*m.Field_Name9 = int32(v)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name9, i = runtime.Int[int32](p, i)
+		case 0xcd0:
 			if m.Field_Name10 == nil {
 				m.Field_Name10 = new(int32)
 			}
-			*m.Field_Name10 = int32(v)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name10, i = runtime.Int[int32](p, i)
+		case 0xcd8:
 			if m.FIELD_NAME11 == nil {
 				m.FIELD_NAME11 = new(int32)
 			}
-			*m.FIELD_NAME11 = int32(v)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FIELD_NAME11, i = runtime.Int[int32](p, i)
+		case 0xce0:
 			if m.FIELDName12 == nil {
 				m.FIELDName12 = new(int32)
 			}
-			*m.FIELDName12 = int32(v)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FIELDName12, i = runtime.Int[int32](p, i)
+		case 0xce8:
 			if m.XFieldName13 == nil {
 				m.XFieldName13 = new(int32)
 			}
-			*m.XFieldName13 = int32(v)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.XFieldName13, i = runtime.Int[int32](p, i)
+		case 0xcf0:
 			if m.X_FieldName14 == nil {
 				m.X_FieldName14 = new(int32)
 			}
-			*m.X_FieldName14 = int32(v)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.X_FieldName14, i = runtime.Int[int32](p, i)
+		case 0xcf8:
 			if m.Field_Name15 == nil {
 				m.Field_Name15 = new(int32)
 			}
-			*m.Field_Name15 = int32(v)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name15, i = runtime.Int[int32](p, i)
+		case 0xd00:
 			if m.Field__Name16 == nil {
 				m.Field__Name16 = new(int32)
 			}
-			*m.Field__Name16 = int32(v)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field__Name16, i = runtime.Int[int32](p, i)
+		case 0xd08:
 			if m.FieldName17__ == nil {
 				m.FieldName17__ = new(int32)
 			}
-			*m.FieldName17__ = int32(v)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName17__, i = runtime.Int[int32](p, i)
+		case 0xd10:
 			if m.FieldName18__ == nil {
 				m.FieldName18__ = new(int32)
 			}
-			*m.FieldName18__ = int32(v)
-		case 0xfa2: // message_set_correct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.MessageSetCorrect == nil {
-				m.MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
-			}
-			if err := d.Foreign(v, m.MessageSetCorrect, depth); err != nil {
-				return err
-			}
+			*m.FieldName18__, i = runtime.Int[int32](p, i)
+		case 0xfa2:
+			m.MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.MessageSetCorrect)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(v)
+			value, i = runtime.Int[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Int32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Int32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int64(v)
+			key, i = runtime.Int[int64](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int64(v)
+			value, i = runtime.Int[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt64Int64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt64Int64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = uint32(v)
+			key, i = runtime.Int[uint32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = uint32(v)
+			value, i = runtime.Int[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapUint32Uint32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapUint32Uint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v
+			key, i = runtime.Varint(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v
+			value, i = runtime.Varint(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapUint64Uint64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapUint64Uint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(runtime.UnZigZag(uint64(uint32(v))))
+			key, i = runtime.Sint32(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(runtime.UnZigZag(uint64(uint32(v))))
+			value, i = runtime.Sint32(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSint32Sint32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSint32Sint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = runtime.UnZigZag(v)
+			key, i = runtime.Sint64(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = runtime.UnZigZag(v)
+			value, i = runtime.Sint64(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSint64Sint64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSint64Sint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint32(v)
+			key, i = runtime.Fixed32[uint32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint32(v)
+			value, i = runtime.Fixed32[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapFixed32Fixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapFixed32Fixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint64(v)
+			key, i = runtime.Fixed64[uint64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint64(v)
+			value, i = runtime.Fixed64[uint64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapFixed64Fixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapFixed64Fixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int32(v)
+			key, i = runtime.Fixed32[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int32(v)
+			value, i = runtime.Fixed32[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSfixed32Sfixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSfixed32Sfixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int64(v)
+			key, i = runtime.Fixed64[int64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int64(v)
+			value, i = runtime.Fixed64[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapSfixed64Sfixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.MapSfixed64Sfixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float32frombits(v)
+			value, i = runtime.Fixed32[float32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Float[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Float[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
+			value, i = runtime.Fixed64[float64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Double[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Double[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key bool
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v != 0
+			key, i = runtime.Bool(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapBoolBool[key] = value
-	return nil
+	if i >= 0 {
+		m.MapBoolBool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.String(v)
+			value, i = d.RawText(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringString[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringString[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value []byte
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.PresentBytes(v)
+			value, i = d.PresentBytes(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringBytes[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringBytes[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(TestAllTypesProto2_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringNestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringNestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(ForeignMessageProto2)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringForeignMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringForeignMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value TestAllTypesProto2_NestedEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = TestAllTypesProto2_NestedEnum(v)
+			value, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringNestedEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringNestedEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value ForeignEnumProto2
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = ForeignEnumProto2(v)
+			value, i = runtime.Int[ForeignEnumProto2](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapStringForeignEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.MapStringForeignEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	value := new(TestAllTypesProto2_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32NestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32NestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.MapInt32Bool[key] = value
-	return nil
+	if i >= 0 {
+		m.MapInt32Bool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	oldOptionalInt32 := m.OptionalInt32
@@ -5997,640 +3046,237 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 	m.FieldName18__ = nil
 	m.MessageSetCorrect = nil
 	m.OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.OptionalInt64 == nil {
 				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
 					m.OptionalInt64 = new(int64)
 				}
 			}
-			*m.OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.OptionalUint32 == nil {
 				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
 					m.OptionalUint32 = new(uint32)
 				}
 			}
-			*m.OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.OptionalUint64 == nil {
 				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
 					m.OptionalUint64 = new(uint64)
 				}
 			}
-			*m.OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.OptionalSint32 == nil {
 				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.OptionalSint64 == nil {
 				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.OptionalFixed32 == nil {
 				if m.OptionalFixed32 = oldOptionalFixed32; m.OptionalFixed32 == nil {
 					m.OptionalFixed32 = new(uint32)
 				}
 			}
-			*m.OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.OptionalFixed64 == nil {
 				if m.OptionalFixed64 = oldOptionalFixed64; m.OptionalFixed64 == nil {
 					m.OptionalFixed64 = new(uint64)
 				}
 			}
-			*m.OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.OptionalSfixed32 == nil {
 				if m.OptionalSfixed32 = oldOptionalSfixed32; m.OptionalSfixed32 == nil {
 					m.OptionalSfixed32 = new(int32)
 				}
 			}
-			*m.OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.OptionalSfixed64 == nil {
 				if m.OptionalSfixed64 = oldOptionalSfixed64; m.OptionalSfixed64 == nil {
 					m.OptionalSfixed64 = new(int64)
 				}
 			}
-			*m.OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.OptionalFloat == nil {
 				if m.OptionalFloat = oldOptionalFloat; m.OptionalFloat == nil {
 					m.OptionalFloat = new(float32)
 				}
 			}
-			*m.OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.OptionalDouble == nil {
 				if m.OptionalDouble = oldOptionalDouble; m.OptionalDouble == nil {
 					m.OptionalDouble = new(float64)
 				}
 			}
-			*m.OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OptionalBytes = d.PresentBytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalString, i = d.RawText(p, i)
+		case 0x7a:
+			m.OptionalBytes, i = d.PresentBytes(p, i)
+		case 0x92:
 			if m.OptionalNestedMessage != nil {
-				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalNestedMessage = oldOptionalNestedMessage; m.OptionalNestedMessage == nil {
 					m.OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
 				}
-				if err := m.OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.OptionalForeignMessage != nil {
-				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
 					m.OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				if err := m.OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
 					m.OptionalNestedEnum = new(TestAllTypesProto2_NestedEnum)
 				}
 			}
-			*m.OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+		case 0xb0:
 			if m.OptionalForeignEnum == nil {
 				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
 					m.OptionalForeignEnum = new(ForeignEnumProto2)
 				}
 			}
-			*m.OptionalForeignEnum = ForeignEnumProto2(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
+		case 0xc2:
 			if m.OptionalStringPiece == nil {
 				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
 					m.OptionalStringPiece = new(string)
 				}
 			}
-			*m.OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalStringPiece, i = d.RawText(p, i)
+		case 0xca:
 			if m.OptionalCord == nil {
 				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
 					m.OptionalCord = new(string)
 				}
 			}
-			*m.OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalCord, i = d.RawText(p, i)
+		case 0xda:
 			if m.RecursiveMessage != nil {
-				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
 					m.RecursiveMessage = new(TestAllTypesProto2)
 				}
-				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedUint64 = append(m.RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBool = append(m.RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedString = append(m.RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0xfa:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+		case 0x102:
+			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+		case 0x10a:
+			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+		case 0x112:
+			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+		case 0x11a:
+			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+		case 0x122:
+			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+		case 0x12a:
+			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+		case 0x132:
+			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+		case 0x142:
+			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+		case 0x14a:
+			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+		case 0x152:
+			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+		case 0x15a:
+			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
+		case 0x162:
+			m.RepeatedString, i = d.AppendRawText(m.RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
 				m.RepeatedNestedMessage = m.RepeatedNestedMessage[:n+1]
@@ -6640,18 +3286,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if m.RepeatedNestedMessage[n] == nil {
 				m.RepeatedNestedMessage[n] = new(TestAllTypesProto2_NestedMessage)
 			}
-			if err := m.RepeatedNestedMessage[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x18a: // repeated_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = m.RepeatedNestedMessage[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x18a:
 			n := len(m.RepeatedForeignMessage)
 			if n < cap(m.RepeatedForeignMessage) {
 				m.RepeatedForeignMessage = m.RepeatedForeignMessage[:n+1]
@@ -6661,1621 +3297,576 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if m.RepeatedForeignMessage[n] == nil {
 				m.RepeatedForeignMessage[n] = new(ForeignMessageProto2)
 			}
-			if err := m.RepeatedForeignMessage[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumProto2(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+			i = m.RepeatedForeignMessage[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumProto2](p, i)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.RepeatedStringPiece, i = d.AppendRawText(m.RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.RepeatedCord, i = d.AppendRawText(m.RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.MapInt64Int64 == nil {
 				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
 				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.MapUint64Uint64 == nil {
 				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
 				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
 				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
 				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
 				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
 				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
 				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.MapInt32Float == nil {
 				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.MapInt32Double == nil {
 				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.MapBoolBool == nil {
 				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.MapStringString == nil {
 				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.MapStringBytes == nil {
 				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.MapStringNestedMessage == nil {
 				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.MapStringForeignMessage == nil {
 				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.MapStringNestedEnum == nil {
 				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.MapStringForeignEnum == nil {
 				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt32 = append(m.PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedInt64 = append(m.PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint32 = append(m.PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedUint64 = append(m.PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedBool = append(m.PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedUint64 = append(m.UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedBool = append(m.UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x33a: // map_int32_nested_message
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+		case 0x25a:
+			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+		case 0x262:
+			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+		case 0x26a:
+			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+		case 0x272:
+			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+		case 0x27a:
+			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+		case 0x282:
+			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+		case 0x28a:
+			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+		case 0x292:
+			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+		case 0x29a:
+			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+		case 0x2a2:
+			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+		case 0x2aa:
+			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+		case 0x2b2:
+			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+		case 0x2ba:
+			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+		case 0x2ca:
+			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+		case 0x2d2:
+			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+		case 0x2da:
+			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+		case 0x2e2:
+			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+		case 0x2ea:
+			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+		case 0x2f2:
+			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+		case 0x302:
+			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+		case 0x312:
+			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+		case 0x31a:
+			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+		case 0x322:
+			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+		case 0x32a:
+			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
+		case 0x33a:
 			if m.MapInt32NestedMessage == nil {
 				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x342: // map_int32_bool
+			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
+		case 0x342:
 			if m.MapInt32Bool == nil {
 				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.OneofField.(*TestAllTypesProto2_OneofNestedMessage)
-			if o == nil {
-				o = new(TestAllTypesProto2_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
+		case 0x378:
+			o := new(TestAllTypesProto2_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.OneofField = &TestAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x663: // multiwordgroupfield, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x382:
+			o := runtime.Member[TestAllTypesProto2_OneofNestedMessage](m.OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.OneofField = o
+		case 0x38a:
+			o := new(TestAllTypesProto2_OneofString)
+			o.OneofString, i = d.RawText(p, i)
+			m.OneofField = o
+		case 0x392:
+			o := new(TestAllTypesProto2_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.OneofField = o
+		case 0x398:
+			o := new(TestAllTypesProto2_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.OneofField = o
+		case 0x3a0:
+			o := new(TestAllTypesProto2_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.OneofField = o
+		case 0x3ad:
+			o := new(TestAllTypesProto2_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.OneofField = o
+		case 0x3b1:
+			o := new(TestAllTypesProto2_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.OneofField = o
+		case 0x3b8:
+			o := new(TestAllTypesProto2_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x663:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
 					m.DefaultInt32 = new(int32)
 				}
 			}
-			*m.DefaultInt32 = int32(v)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt32, i = runtime.Int[int32](p, i)
+		case 0x790:
 			if m.DefaultInt64 == nil {
 				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
 					m.DefaultInt64 = new(int64)
 				}
 			}
-			*m.DefaultInt64 = int64(v)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt64, i = runtime.Int[int64](p, i)
+		case 0x798:
 			if m.DefaultUint32 == nil {
 				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
 					m.DefaultUint32 = new(uint32)
 				}
 			}
-			*m.DefaultUint32 = uint32(v)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
+		case 0x7a0:
 			if m.DefaultUint64 == nil {
 				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
 					m.DefaultUint64 = new(uint64)
 				}
 			}
-			*m.DefaultUint64 = v
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint64, i = runtime.Varint(p, i)
+		case 0x7a8:
 			if m.DefaultSint32 == nil {
 				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultSint32, i = runtime.Sint32(p, i)
+		case 0x7b0:
 			if m.DefaultSint64 == nil {
 				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = runtime.UnZigZag(v)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSint64, i = runtime.Sint64(p, i)
+		case 0x7bd:
 			if m.DefaultFixed32 == nil {
 				if m.DefaultFixed32 = oldDefaultFixed32; m.DefaultFixed32 == nil {
 					m.DefaultFixed32 = new(uint32)
 				}
 			}
-			*m.DefaultFixed32 = uint32(v)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x7c1:
 			if m.DefaultFixed64 == nil {
 				if m.DefaultFixed64 = oldDefaultFixed64; m.DefaultFixed64 == nil {
 					m.DefaultFixed64 = new(uint64)
 				}
 			}
-			*m.DefaultFixed64 = uint64(v)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
 				if m.DefaultSfixed32 = oldDefaultSfixed32; m.DefaultSfixed32 == nil {
 					m.DefaultSfixed32 = new(int32)
 				}
 			}
-			*m.DefaultSfixed32 = int32(v)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
 				if m.DefaultSfixed64 = oldDefaultSfixed64; m.DefaultSfixed64 == nil {
 					m.DefaultSfixed64 = new(int64)
 				}
 			}
-			*m.DefaultSfixed64 = int64(v)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x7dd:
 			if m.DefaultFloat == nil {
 				if m.DefaultFloat = oldDefaultFloat; m.DefaultFloat == nil {
 					m.DefaultFloat = new(float32)
 				}
 			}
-			*m.DefaultFloat = math.Float32frombits(v)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x7e1:
 			if m.DefaultDouble == nil {
 				if m.DefaultDouble = oldDefaultDouble; m.DefaultDouble == nil {
 					m.DefaultDouble = new(float64)
 				}
 			}
-			*m.DefaultDouble = math.Float64frombits(v)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x7e8:
 			if m.DefaultBool == nil {
 				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
 					m.DefaultBool = new(bool)
 				}
 			}
-			*m.DefaultBool = v != 0
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultBool, i = runtime.Bool(p, i)
+		case 0x7f2:
 			if m.DefaultString == nil {
 				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
 					m.DefaultString = new(string)
 				}
 			}
-			*m.DefaultString = d.String(v)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.DefaultBytes = d.PresentBytes(v)
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultString, i = d.RawText(p, i)
+		case 0x7fa:
+			m.DefaultBytes, i = d.PresentBytes(p, i)
+		case 0xc88:
 			if m.Fieldname1 == nil {
 				if m.Fieldname1 = oldFieldname1; m.Fieldname1 == nil {
 					m.Fieldname1 = new(int32)
 				}
 			}
-			*m.Fieldname1 = int32(v)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Fieldname1, i = runtime.Int[int32](p, i)
+		case 0xc90:
 			if m.FieldName2 == nil {
 				if m.FieldName2 = oldFieldName2; m.FieldName2 == nil {
 					m.FieldName2 = new(int32)
 				}
 			}
-			*m.FieldName2 = int32(v)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName2, i = runtime.Int[int32](p, i)
+		case 0xc98:
 			if m.XFieldName3 == nil {
 				if m.XFieldName3 = oldXFieldName3; m.XFieldName3 == nil {
 					m.XFieldName3 = new(int32)
 				}
 			}
-			*m.XFieldName3 = int32(v)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.XFieldName3, i = runtime.Int[int32](p, i)
+		case 0xca0:
 			if m.Field_Name4_ == nil {
 				if m.Field_Name4_ = oldField_Name4_; m.Field_Name4_ == nil {
 					m.Field_Name4_ = new(int32)
 				}
 			}
-			*m.Field_Name4_ = int32(v)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name4_, i = runtime.Int[int32](p, i)
+		case 0xca8:
 			if m.Field0Name5 == nil {
 				if m.Field0Name5 = oldField0Name5; m.Field0Name5 == nil {
 					m.Field0Name5 = new(int32)
 				}
 			}
-			*m.Field0Name5 = int32(v)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field0Name5, i = runtime.Int[int32](p, i)
+		case 0xcb0:
 			if m.Field_0Name6 == nil {
 				if m.Field_0Name6 = oldField_0Name6; m.Field_0Name6 == nil {
 					m.Field_0Name6 = new(int32)
 				}
 			}
-			*m.Field_0Name6 = int32(v)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_0Name6, i = runtime.Int[int32](p, i)
+		case 0xcb8:
 			if m.FieldName7 == nil {
 				if m.FieldName7 = oldFieldName7; m.FieldName7 == nil {
 					m.FieldName7 = new(int32)
 				}
 			}
-			*m.FieldName7 = int32(v)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName7, i = runtime.Int[int32](p, i)
+		case 0xcc0:
 			if m.FieldName8 == nil {
 				if m.FieldName8 = oldFieldName8; m.FieldName8 == nil {
 					m.FieldName8 = new(int32)
 				}
 			}
-			*m.FieldName8 = int32(v)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName8, i = runtime.Int[int32](p, i)
+		case 0xcc8:
 			if m.Field_Name9 == nil {
 				if m.Field_Name9 = oldField_Name9; m.Field_Name9 == nil {
 					m.Field_Name9 = new(int32)
 				}
 			}
-			*m.Field_Name9 = int32(v)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name9, i = runtime.Int[int32](p, i)
+		case 0xcd0:
 			if m.Field_Name10 == nil {
 				if m.Field_Name10 = oldField_Name10; m.Field_Name10 == nil {
 					m.Field_Name10 = new(int32)
 				}
 			}
-			*m.Field_Name10 = int32(v)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name10, i = runtime.Int[int32](p, i)
+		case 0xcd8:
 			if m.FIELD_NAME11 == nil {
 				if m.FIELD_NAME11 = oldFIELD_NAME11; m.FIELD_NAME11 == nil {
 					m.FIELD_NAME11 = new(int32)
 				}
 			}
-			*m.FIELD_NAME11 = int32(v)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FIELD_NAME11, i = runtime.Int[int32](p, i)
+		case 0xce0:
 			if m.FIELDName12 == nil {
 				if m.FIELDName12 = oldFIELDName12; m.FIELDName12 == nil {
 					m.FIELDName12 = new(int32)
 				}
 			}
-			*m.FIELDName12 = int32(v)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FIELDName12, i = runtime.Int[int32](p, i)
+		case 0xce8:
 			if m.XFieldName13 == nil {
 				if m.XFieldName13 = oldXFieldName13; m.XFieldName13 == nil {
 					m.XFieldName13 = new(int32)
 				}
 			}
-			*m.XFieldName13 = int32(v)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.XFieldName13, i = runtime.Int[int32](p, i)
+		case 0xcf0:
 			if m.X_FieldName14 == nil {
 				if m.X_FieldName14 = oldX_FieldName14; m.X_FieldName14 == nil {
 					m.X_FieldName14 = new(int32)
 				}
 			}
-			*m.X_FieldName14 = int32(v)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.X_FieldName14, i = runtime.Int[int32](p, i)
+		case 0xcf8:
 			if m.Field_Name15 == nil {
 				if m.Field_Name15 = oldField_Name15; m.Field_Name15 == nil {
 					m.Field_Name15 = new(int32)
 				}
 			}
-			*m.Field_Name15 = int32(v)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field_Name15, i = runtime.Int[int32](p, i)
+		case 0xd00:
 			if m.Field__Name16 == nil {
 				if m.Field__Name16 = oldField__Name16; m.Field__Name16 == nil {
 					m.Field__Name16 = new(int32)
 				}
 			}
-			*m.Field__Name16 = int32(v)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Field__Name16, i = runtime.Int[int32](p, i)
+		case 0xd08:
 			if m.FieldName17__ == nil {
 				if m.FieldName17__ = oldFieldName17__; m.FieldName17__ == nil {
 					m.FieldName17__ = new(int32)
 				}
 			}
-			*m.FieldName17__ = int32(v)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.FieldName17__, i = runtime.Int[int32](p, i)
+		case 0xd10:
 			if m.FieldName18__ == nil {
 				if m.FieldName18__ = oldFieldName18__; m.FieldName18__ == nil {
 					m.FieldName18__ = new(int32)
 				}
 			}
-			*m.FieldName18__ = int32(v)
-		case 0xfa2: // message_set_correct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.MessageSetCorrect == nil {
-				m.MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
-			}
-			if err := d.Foreign(v, m.MessageSetCorrect, depth); err != nil {
-				return err
-			}
+			*m.FieldName18__, i = runtime.Int[int32](p, i)
+		case 0xfa2:
+			m.MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.MessageSetCorrect)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8283,13 +3874,10 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -8328,8 +3916,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8339,14 +3926,14 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8380,42 +3967,25 @@ func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.Corecursive != nil {
+		w, i = m.Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if m.A != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_NestedMessageParts is room for the optional values and messages of one TestAllTypesProto2_NestedMessage, allocated at once.
@@ -8428,27 +3998,28 @@ type pbfastTestAllTypesProto2_NestedMessageNode struct {
 	s pbfastTestAllTypesProto2_NestedMessageParts
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_NestedMessageParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_NestedMessage, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_NestedMessage, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_NestedMessageParts) (*TestAllTypesProto2_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_NestedMessage)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.A = &s.A
@@ -8456,102 +4027,60 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Corecursive == nil {
-				m.Corecursive = new(TestAllTypesProto2)
-			}
-			if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
+			m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
 	m.A = nil
 	oldCorecursive := m.Corecursive
 	m.Corecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.Corecursive != nil {
-				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
 					m.Corecursive = new(TestAllTypesProto2)
 				}
-				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.GroupInt32 != nil {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
@@ -8561,34 +4090,23 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8596,10 +4114,7 @@ func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8638,8 +4153,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8649,14 +4163,14 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8695,35 +4209,20 @@ func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if m.GroupUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0xcd8)
 	}
 	if m.GroupInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_DataParts is room for the optional values and messages of one TestAllTypesProto2_Data, allocated at once.
@@ -8737,27 +4236,28 @@ type pbfastTestAllTypesProto2_DataNode struct {
 	s pbfastTestAllTypesProto2_DataParts
 }
 
-func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_DataParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_Data, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_DataNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_Data, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_Data)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_Data) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_DataParts) (*TestAllTypesProto2_Data, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_Data)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupInt32 = &s.GroupInt32
@@ -8765,15 +4265,8 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupUint32 = &s.GroupUint32
@@ -8781,80 +4274,56 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
 	m.GroupInt32 = nil
 	oldGroupUint32 := m.GroupUint32
 	m.GroupUint32 = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.GroupInt32 != nil {
 		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
 	}
@@ -8864,34 +4333,25 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8899,10 +4359,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) err
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8943,8 +4400,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8954,14 +4410,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(da
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9000,35 +4456,20 @@ func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if m.GroupUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0xcf0)
 	}
 	if m.GroupInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0xce8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_MultiWordGroupFieldParts is room for the optional values and messages of one TestAllTypesProto2_MultiWordGroupField, allocated at once.
@@ -9042,27 +4483,28 @@ type pbfastTestAllTypesProto2_MultiWordGroupFieldNode struct {
 	s pbfastTestAllTypesProto2_MultiWordGroupFieldParts
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MultiWordGroupField, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_MultiWordGroupFieldNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MultiWordGroupField, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_MultiWordGroupField)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts) (*TestAllTypesProto2_MultiWordGroupField, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MultiWordGroupField)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x668: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x668:
 			if m.GroupInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupInt32 = &s.GroupInt32
@@ -9070,15 +4512,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x670: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x670:
 			if m.GroupUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupUint32 = &s.GroupUint32
@@ -9086,110 +4521,72 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
 	m.GroupInt32 = nil
 	oldGroupUint32 := m.GroupUint32
 	m.GroupUint32 = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x668: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x668:
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x670: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x670:
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9197,10 +4594,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []b
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9241,8 +4635,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9252,14 +4645,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTS
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9292,40 +4685,24 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 		return 0
 	}
 	if m.Str != nil {
-		l := len(*m.Str)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.Str))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 12 {
-		w, i = e.Grow(w, i, 12)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 12)
 	if m.Str != nil {
 		v := *m.Str
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension1, allocated at once.
@@ -9338,28 +4715,28 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MessageSetCorrectExtension1)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.Str == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Str = &s.Str
@@ -9367,99 +4744,72 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime
 					m.Str = new(string)
 				}
 			}
-			*m.Str = d.String(v)
+			*m.Str, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
 	m.Str = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.Str == nil {
 				if m.Str = oldStr; m.Str == nil {
 					m.Str = new(string)
 				}
 			}
-			*m.Str = d.String(v)
+			*m.Str, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.I != nil {
 		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9467,10 +4817,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []b
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9511,8 +4858,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9522,14 +4868,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTS
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9567,26 +4913,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.I != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.I)))
-		i--
-		w[i] = 0x48
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.I))), 0x48)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension2, allocated at once.
@@ -9599,27 +4936,28 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MessageSetCorrectExtension2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x48:
 			if m.I == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.I = &s.I
@@ -9627,94 +4965,63 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime
 					m.I = new(int32)
 				}
 			}
-			*m.I = int32(v)
+			*m.I, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
 	m.I = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x48:
 			if m.I == nil {
 				if m.I = oldI; m.I == nil {
 					m.I = new(int32)
 				}
 			}
-			*m.I = int32(v)
+			*m.I, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9722,10 +5029,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9766,8 +5070,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9777,14 +5080,14 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9827,165 +5130,106 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_ExtensionWithOneof_A:
 		if v != nil {
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.A)))
-			i--
-			w[i] = 0x8
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v.A))), 0x8)
 		}
 	case *TestAllTypesProto2_ExtensionWithOneof_B:
 		if v != nil {
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.B)))
-			i--
-			w[i] = 0x10
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v.B))), 0x10)
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_ExtensionWithOneof, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_ExtensionWithOneof)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
-		case 0x10: // b
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
+		case 0x8:
+			o := new(TestAllTypesProto2_ExtensionWithOneof_A)
+			o.A, i = runtime.Int[int32](p, i)
+			m.OneofField = o
+		case 0x10:
+			o := new(TestAllTypesProto2_ExtensionWithOneof_B)
+			o.B, i = runtime.Int[int32](p, i)
+			m.OneofField = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
-		case 0x10: // b
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
+		case 0x8:
+			o := new(TestAllTypesProto2_ExtensionWithOneof_A)
+			o.A, i = runtime.Int[int32](p, i)
+			m.OneofField = o
+		case 0x10:
+			o := new(TestAllTypesProto2_ExtensionWithOneof_B)
+			o.B, i = runtime.Int[int32](p, i)
+			m.OneofField = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.C != nil {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
-	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
-	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9993,10 +5237,7 @@ func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10035,8 +5276,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10046,14 +5286,14 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10089,26 +5329,17 @@ func (m *ForeignMessageProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.C != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastForeignMessageProto2Parts is room for the optional values and messages of one ForeignMessageProto2, allocated at once.
@@ -10121,27 +5352,28 @@ type pbfastForeignMessageProto2Node struct {
 	s pbfastForeignMessageProto2Parts
 }
 
-func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastForeignMessageProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastForeignMessageProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageProto2, int) {
+	if n == nil {
+		return (*ForeignMessageProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *ForeignMessageProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastForeignMessageProto2Parts) (*ForeignMessageProto2, int) {
+	if m == nil {
+		m = new(ForeignMessageProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.C = &s.C
@@ -10149,64 +5381,47 @@ func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbf
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
 	m.C = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
 					m.C = new(int32)
 				}
 			}
-			*m.C = int32(v)
+			*m.C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *GroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.GroupInt32 != nil {
 		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
 	}
@@ -10216,34 +5431,21 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *GroupField) Unmarshal(data []byte) error {
-	*m = GroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
-	*m = GroupField{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *GroupField) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = GroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -10251,10 +5453,7 @@ func (m *GroupField) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10293,8 +5492,7 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10304,14 +5502,14 @@ func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10348,35 +5546,20 @@ func (m *GroupField) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if m.GroupUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0x7
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0x7d8)
 	}
 	if m.GroupInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0x7
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0x7d0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastGroupFieldParts is room for the optional values and messages of one GroupField, allocated at once.
@@ -10390,27 +5573,28 @@ type pbfastGroupFieldNode struct {
 	s pbfastGroupFieldParts
 }
 
-func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupFieldParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastGroupFieldNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
+	if n == nil {
+		return (*GroupField)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *GroupField) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastGroupFieldParts) (*GroupField, int) {
+	if m == nil {
+		m = new(GroupField)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x3d0: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x3d0:
 			if m.GroupInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupInt32 = &s.GroupInt32
@@ -10418,15 +5602,8 @@ func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupFi
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x3d8: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x3d8:
 			if m.GroupUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupUint32 = &s.GroupUint32
@@ -10434,110 +5611,70 @@ func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupFi
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
 	m.GroupInt32 = nil
 	oldGroupUint32 := m.GroupUint32
 	m.GroupUint32 = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x3d0: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x3d0:
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x3d8: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x3d8:
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
-	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
-	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -10545,10 +5682,7 @@ func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10587,8 +5721,7 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error)
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10598,14 +5731,14 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10639,12 +5772,10 @@ func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
 	}
 	if m.OptionalString != nil {
-		l := len(*m.OptionalString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.OptionalString))
 	}
 	if m.NestedMessage != nil {
-		l := m.NestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.NestedMessage.SizeOf())
 	}
 	if m.Optionalgroup != nil {
 		n += 4 + m.Optionalgroup.SizeOf()
@@ -10658,125 +5789,51 @@ func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	if n := len(m.RepeatedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x3f
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k]))), 0x3f98)
 		}
 	}
-	if i < 3 {
-		w, i = e.Grow(w, i, 3)
-	}
+	w, i = e.Room(w, i, 3)
 	if m.OptionalBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.OptionalBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0x3e
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.OptionalBool))), 0x3ef0)
 	}
-	if v := m.Optionalgroup; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe4
-		w[i+1] = 0x3e
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			if m.A != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
-				i--
-				w[i] = 0x8
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe3
-		w[i+1] = 0x3e
+	if m.Optionalgroup != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0x3ee4)
+		w, i = m.Optionalgroup.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0x3ee3)
 	}
-	if v := m.NestedMessage; v != nil {
+	if m.NestedMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.NestedMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x3e
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x3eda)
 	}
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	if m.OptionalString != nil {
 		v := *m.OptionalString
-		if i < 24+len(v) {
-			w, i = e.Grow(w, i, 24+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0x3e
+		w, i = e.Room(w, i, 24+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ed2)
 	}
 	if m.OptionalInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc8
-		w[i+1] = 0x3e
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32))), 0x3ec8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastUnknownToTestAllTypesParts is room for the optional values and messages of one UnknownToTestAllTypes, allocated at once.
@@ -10792,27 +5849,28 @@ type pbfastUnknownToTestAllTypesNode struct {
 	s pbfastUnknownToTestAllTypesParts
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastUnknownToTestAllTypesNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
+	if n == nil {
+		return (*UnknownToTestAllTypes)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *UnknownToTestAllTypes) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypesParts) (*UnknownToTestAllTypes, int) {
+	if m == nil {
+		m = new(UnknownToTestAllTypes)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x1f48: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f48:
 			if m.OptionalInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalInt32 = &s.OptionalInt32
@@ -10820,16 +5878,8 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pb
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x1f52: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x1f52:
 			if m.OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalString = &s.OptionalString
@@ -10837,43 +5887,16 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pb
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x1f5a: // nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.OptionalString, i = d.RawText(p, i)
+		case 0x1f5a:
+			if s = runtime.Parts(d, s); s != nil && m.NestedMessage == nil {
+				m.NestedMessage, i = s.NestedMessage.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.NestedMessage, i = m.NestedMessage.pbfastDecode(d.Part(p, i, depth))
 			}
-			if m.NestedMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.NestedMessage = &s.NestedMessage.m
-				} else {
-					m.NestedMessage = new(ForeignMessageProto2)
-				}
-			}
-			var of *pbfastForeignMessageProto2Parts
-			if s != nil {
-				of = &s.NestedMessage.s
-			}
-			if err := m.NestedMessage.pbfastDecode(d, v, of, depth); err != nil {
-				return err
-			}
-		case 0x1f63: // optionalgroup, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x1f70: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f63:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x1f70:
 			if m.OptionalBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.OptionalBool = &s.OptionalBool
@@ -10881,42 +5904,20 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pb
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x1f98: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0x1f9a: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x1f98:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0x1f9a:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldOptionalInt32 := m.OptionalInt32
 	m.OptionalInt32 = nil
@@ -10928,158 +5929,90 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth 
 	oldOptionalBool := m.OptionalBool
 	m.OptionalBool = nil
 	m.RepeatedInt32 = m.RepeatedInt32[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x1f48: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f48:
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
 					m.OptionalInt32 = new(int32)
 				}
 			}
-			*m.OptionalInt32 = int32(v)
-		case 0x1f52: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x1f52:
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
 					m.OptionalString = new(string)
 				}
 			}
-			*m.OptionalString = d.String(v)
-		case 0x1f5a: // nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.OptionalString, i = d.RawText(p, i)
+		case 0x1f5a:
 			if m.NestedMessage != nil {
-				if err := m.NestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.NestedMessage, i = m.NestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.NestedMessage = oldNestedMessage; m.NestedMessage == nil {
 					m.NestedMessage = new(ForeignMessageProto2)
 				}
-				if err := m.NestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.NestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x1f63: // optionalgroup, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x1f70: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f63:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x1f70:
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
 					m.OptionalBool = new(bool)
 				}
 			}
-			*m.OptionalBool = v != 0
-		case 0x1f98: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
-		case 0x1f9a: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
-				return err
-			}
+			*m.OptionalBool, i = runtime.Bool(p, i)
+		case 0x1f98:
+			v, j := runtime.Int[int32](p, i)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+		case 0x1f9a:
+			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.A != nil {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
-	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
-	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11087,10 +6020,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error 
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11129,8 +6059,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11140,14 +6069,14 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11183,26 +6112,17 @@ func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.A != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastUnknownToTestAllTypes_OptionalGroupParts is room for the optional values and messages of one UnknownToTestAllTypes_OptionalGroup, allocated at once.
@@ -11215,27 +6135,28 @@ type pbfastUnknownToTestAllTypes_OptionalGroupNode struct {
 	s pbfastUnknownToTestAllTypes_OptionalGroupParts
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypes_OptionalGroupParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes_OptionalGroup, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastUnknownToTestAllTypes_OptionalGroupNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes_OptionalGroup, int) {
+	if n == nil {
+		return (*UnknownToTestAllTypes_OptionalGroup)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypes_OptionalGroupParts) (*UnknownToTestAllTypes_OptionalGroup, int) {
+	if m == nil {
+		m = new(UnknownToTestAllTypes_OptionalGroup)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.A = &s.A
@@ -11243,95 +6164,65 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
+			*m.A, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
 	m.A = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
+			*m.A, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
-	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
-	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11339,10 +6230,7 @@ func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11381,8 +6269,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11392,14 +6279,14 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11432,105 +6319,74 @@ func (m *NullHypothesisProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*NullHypothesisProto2, int) {
+	if m == nil {
+		m = new(NullHypothesisProto2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
-	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
-	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11538,10 +6394,7 @@ func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11580,8 +6433,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11591,14 +6443,14 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11629,104 +6481,68 @@ func (m *EnumOnlyProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*EnumOnlyProto2, int) {
+	if m == nil {
+		m = new(EnumOnlyProto2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *OneStringProto2) Unmarshal(data []byte) error {
-	*m = OneStringProto2{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
-	*m = OneStringProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = OneStringProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11734,10 +6550,7 @@ func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11776,8 +6589,7 @@ func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11787,14 +6599,14 @@ func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error)
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11823,38 +6635,24 @@ func (m *OneStringProto2) SizeOf() (n int) {
 		return 0
 	}
 	if m.Data != nil {
-		l := len(*m.Data)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Data))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.Data != nil {
 		v := *m.Data
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastOneStringProto2Parts is room for the optional values and messages of one OneStringProto2, allocated at once.
@@ -11867,28 +6665,28 @@ type pbfastOneStringProto2Node struct {
 	s pbfastOneStringProto2Parts
 }
 
-func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastOneStringProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
+	if n == nil {
+		return (*OneStringProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *OneStringProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOneStringProto2Parts) (*OneStringProto2, int) {
+	if m == nil {
+		m = new(OneStringProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Data == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Data = &s.Data
@@ -11896,95 +6694,61 @@ func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOn
 					m.Data = new(string)
 				}
 			}
-			*m.Data = d.String(v)
+			*m.Data, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldData := m.Data
 	m.Data = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.Data == nil {
 				if m.Data = oldData; m.Data == nil {
 					m.Data = new(string)
 				}
 			}
-			*m.Data = d.String(v)
+			*m.Data, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
-	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
-	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11992,10 +6756,7 @@ func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -12034,8 +6795,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -12045,14 +6805,14 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -12084,58 +6844,35 @@ func (m *ProtoWithKeywords) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.Inline)))
 	}
 	if m.Concept != nil {
-		l := len(*m.Concept)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Concept))
 	}
 	for _, v := range m.Requires {
-		l := len(v)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(v))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	for k := len(m.Requires) - 1; k >= 0; k-- {
 		v := m.Requires[k]
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x1a
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x1a)
 	}
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	if m.Concept != nil {
 		v := *m.Concept
-		if i < 22+len(v) {
-			w, i = e.Grow(w, i, 22+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 22+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	}
 	if m.Inline != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.Inline)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.Inline))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastProtoWithKeywordsParts is room for the optional values and messages of one ProtoWithKeywords, allocated at once.
@@ -12149,27 +6886,28 @@ type pbfastProtoWithKeywordsNode struct {
 	s pbfastProtoWithKeywordsParts
 }
 
-func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastProtoWithKeywordsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
+	if n == nil {
+		return (*ProtoWithKeywords)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *ProtoWithKeywords) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastProtoWithKeywordsParts) (*ProtoWithKeywords, int) {
+	if m == nil {
+		m = new(ProtoWithKeywords)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // inline
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.Inline == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Inline = &s.Inline
@@ -12177,16 +6915,8 @@ func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfast
 					m.Inline = new(int32)
 				}
 			}
-			*m.Inline = int32(v)
-		case 0x12: // concept
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Inline, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.Concept == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Concept = &s.Concept
@@ -12194,150 +6924,83 @@ func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfast
 					m.Concept = new(string)
 				}
 			}
-			*m.Concept = d.String(v)
-		case 0x1a: // requires
-			if len(m.Requires) == cap(m.Requires) {
-				m.Requires = slices.Grow(m.Requires, runtime.Run(p, i, 0x1a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Requires = append(m.Requires, d.String(v))
+			*m.Concept, i = d.RawText(p, i)
+		case 0x1a:
+			m.Requires, i = d.AppendRawText(m.Requires, p, i, 0x1a)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldInline := m.Inline
 	m.Inline = nil
 	oldConcept := m.Concept
 	m.Concept = nil
 	m.Requires = m.Requires[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // inline
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.Inline == nil {
 				if m.Inline = oldInline; m.Inline == nil {
 					m.Inline = new(int32)
 				}
 			}
-			*m.Inline = int32(v)
-		case 0x12: // concept
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.Inline, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.Concept == nil {
 				if m.Concept = oldConcept; m.Concept == nil {
 					m.Concept = new(string)
 				}
 			}
-			*m.Concept = d.String(v)
-		case 0x1a: // requires
-			if len(m.Requires) == cap(m.Requires) {
-				m.Requires = slices.Grow(m.Requires, runtime.Run(p, i, 0x1a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Requires = append(m.Requires, d.String(v))
+			*m.Concept, i = d.RawText(p, i)
+		case 0x1a:
+			m.Requires, i = d.AppendRawText(m.Requires, p, i, 0x1a)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -12345,13 +7008,10 @@ func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -12390,8 +7050,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -12401,14 +7060,14 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -12481,20 +7140,16 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if m.RequiredString != nil {
-		l := len(*m.RequiredString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.RequiredString))
 	}
 	if m.RequiredBytes != nil {
-		l := len(m.RequiredBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.RequiredBytes))
 	}
 	if m.RequiredNestedMessage != nil {
-		l := m.RequiredNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.RequiredNestedMessage.SizeOf())
 	}
 	if m.RequiredForeignMessage != nil {
-		l := m.RequiredForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.RequiredForeignMessage.SizeOf())
 	}
 	if m.RequiredNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.RequiredNestedEnum)))
@@ -12503,20 +7158,16 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.RequiredForeignEnum)))
 	}
 	if m.RequiredStringPiece != nil {
-		l := len(*m.RequiredStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.RequiredStringPiece))
 	}
 	if m.RequiredCord != nil {
-		l := len(*m.RequiredCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.RequiredCord))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
 	}
 	if m.OptionalRecursiveMessage != nil {
-		l := m.OptionalRecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.OptionalRecursiveMessage.SizeOf())
 	}
 	if m.Data != nil {
 		n += 4 + m.Data.SizeOf()
@@ -12561,384 +7212,166 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 2 + 1
 	}
 	if m.DefaultString != nil {
-		l := len(*m.DefaultString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.DefaultString))
 	}
 	if m.DefaultBytes != nil {
-		l := len(m.DefaultBytes)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.DefaultBytes))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 137+len(m.DefaultBytes) {
-		w, i = e.Grow(w, i, 137+len(m.DefaultBytes))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 137+len(m.DefaultBytes))
 	if m.DefaultBytes != nil {
-		i -= len(m.DefaultBytes)
-		copy(w[i:], m.DefaultBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.DefaultBytes)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.DefaultBytes), 0xffa)
 	}
 	if m.DefaultString != nil {
 		v := *m.DefaultString
-		if need := 137 + len(m.DefaultBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0xf
+		w, i = e.Room(w, i, 137+len(m.DefaultBytes)+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
 	}
 	if m.DefaultBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.DefaultBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.DefaultBool))), 0xfe8)
 	}
 	if m.DefaultDouble != nil {
-		i = runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble)), 0xfe1)
 	}
 	if m.DefaultFloat != nil {
-		i = runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xdd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat)), 0xfdd)
 	}
 	if m.DefaultSfixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64)), 0xfd1)
 	}
 	if m.DefaultSfixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32)), 0xfcd)
 	}
 	if m.DefaultFixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64)), 0xfc1)
 	}
 	if m.DefaultFixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xbd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32)), 0xfbd)
 	}
 	if m.DefaultSint64 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64))), 0xfb0)
 	}
 	if m.DefaultSint32 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32))), 0xfa8)
 	}
 	if m.DefaultUint64 != nil {
-		i = runtime.PutVarint(w, i, *m.DefaultUint64)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, *m.DefaultUint64), 0xfa0)
 	}
 	if m.DefaultUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.DefaultUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.DefaultUint32)), 0xf98)
 	}
 	if m.DefaultInt64 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.DefaultInt64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.DefaultInt64)), 0xf90)
 	}
 	if m.DefaultInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32))), 0xf88)
 	}
-	if v := m.Data; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if m.GroupUint32 != nil {
-				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if m.GroupInt32 != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.Data != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.Data.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
-	if v := m.OptionalRecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x1
+	if m.OptionalRecursiveMessage != nil {
+		w, i = m.OptionalRecursiveMessage.pbfastEncode(e, w, i, 0xe2)
 	}
-	if v := m.RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.RecursiveMessage != nil {
+		w, i = m.RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if m.RequiredCord != nil {
 		v := *m.RequiredCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
 	if m.RequiredStringPiece != nil {
 		v := *m.RequiredStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
 	}
 	if m.RequiredForeignEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.RequiredForeignEnum))), 0x1b0)
 	}
 	if m.RequiredNestedEnum != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.RequiredNestedEnum))), 0x1a8)
 	}
-	if v := m.RequiredForeignMessage; v != nil {
+	if m.RequiredForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.RequiredForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.C != nil {
-				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.RequiredNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.RequiredNestedMessage != nil {
+		w, i = m.RequiredNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.RequiredBytes) {
-		w, i = e.Grow(w, i, 122+len(m.RequiredBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.RequiredBytes))
 	if m.RequiredBytes != nil {
-		i -= len(m.RequiredBytes)
-		copy(w[i:], m.RequiredBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.RequiredBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.RequiredBytes), 0x7a)
 	}
 	if m.RequiredString != nil {
 		v := *m.RequiredString
-		if need := 122 + len(m.RequiredBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		w, i = e.Room(w, i, 122+len(m.RequiredBytes)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
 	}
 	if m.RequiredBool != nil {
-		i--
-		w[i] = byte(runtime.Bit(*m.RequiredBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.RequiredBool))), 0x68)
 	}
 	if m.RequiredDouble != nil {
-		i = runtime.PutFixed64(w, i, math.Float64bits(*m.RequiredDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(*m.RequiredDouble)), 0x61)
 	}
 	if m.RequiredFloat != nil {
-		i = runtime.PutFixed32(w, i, math.Float32bits(*m.RequiredFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(*m.RequiredFloat)), 0x5d)
 	}
 	if m.RequiredSfixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.RequiredSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.RequiredSfixed64)), 0x51)
 	}
 	if m.RequiredSfixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.RequiredSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.RequiredSfixed32)), 0x4d)
 	}
 	if m.RequiredFixed64 != nil {
-		i = runtime.PutFixed64(w, i, uint64(*m.RequiredFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(*m.RequiredFixed64)), 0x41)
 	}
 	if m.RequiredFixed32 != nil {
-		i = runtime.PutFixed32(w, i, uint32(*m.RequiredFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(*m.RequiredFixed32)), 0x3d)
 	}
 	if m.RequiredSint64 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint64))), 0x30)
 	}
 	if m.RequiredSint32 != nil {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint32))), 0x28)
 	}
 	if m.RequiredUint64 != nil {
-		i = runtime.PutVarint(w, i, *m.RequiredUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, *m.RequiredUint64), 0x20)
 	}
 	if m.RequiredUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.RequiredUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.RequiredUint32)), 0x18)
 	}
 	if m.RequiredInt64 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.RequiredInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.RequiredInt64)), 0x10)
 	}
 	if m.RequiredInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.RequiredInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
@@ -12982,27 +7415,28 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 	s pbfastTestAllRequiredTypesProto2Parts
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2Parts) (*TestAllRequiredTypesProto2, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // required_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.RequiredInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredInt32 = &s.RequiredInt32
@@ -13010,15 +7444,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredInt32 = new(int32)
 				}
 			}
-			*m.RequiredInt32 = int32(v)
-		case 0x10: // required_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.RequiredInt64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredInt64 = &s.RequiredInt64
@@ -13026,15 +7453,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredInt64 = new(int64)
 				}
 			}
-			*m.RequiredInt64 = int64(v)
-		case 0x18: // required_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.RequiredUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredUint32 = &s.RequiredUint32
@@ -13042,15 +7462,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredUint32 = new(uint32)
 				}
 			}
-			*m.RequiredUint32 = uint32(v)
-		case 0x20: // required_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.RequiredUint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredUint64 = &s.RequiredUint64
@@ -13058,15 +7471,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredUint64 = new(uint64)
 				}
 			}
-			*m.RequiredUint64 = v
-		case 0x28: // required_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.RequiredSint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredSint32 = &s.RequiredSint32
@@ -13074,15 +7480,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredSint32 = new(int32)
 				}
 			}
-			*m.RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // required_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.RequiredSint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredSint64 = &s.RequiredSint64
@@ -13090,13 +7489,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredSint64 = new(int64)
 				}
 			}
-			*m.RequiredSint64 = runtime.UnZigZag(v)
-		case 0x3d: // required_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.RequiredFixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredFixed32 = &s.RequiredFixed32
@@ -13104,13 +7498,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredFixed32 = new(uint32)
 				}
 			}
-			*m.RequiredFixed32 = uint32(v)
-		case 0x41: // required_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.RequiredFixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredFixed64 = &s.RequiredFixed64
@@ -13118,13 +7507,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredFixed64 = new(uint64)
 				}
 			}
-			*m.RequiredFixed64 = uint64(v)
-		case 0x4d: // required_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.RequiredSfixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredSfixed32 = &s.RequiredSfixed32
@@ -13132,13 +7516,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredSfixed32 = new(int32)
 				}
 			}
-			*m.RequiredSfixed32 = int32(v)
-		case 0x51: // required_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.RequiredSfixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredSfixed64 = &s.RequiredSfixed64
@@ -13146,13 +7525,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredSfixed64 = new(int64)
 				}
 			}
-			*m.RequiredSfixed64 = int64(v)
-		case 0x5d: // required_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.RequiredFloat == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredFloat = &s.RequiredFloat
@@ -13160,13 +7534,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredFloat = new(float32)
 				}
 			}
-			*m.RequiredFloat = math.Float32frombits(v)
-		case 0x61: // required_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.RequiredDouble == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredDouble = &s.RequiredDouble
@@ -13174,15 +7543,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredDouble = new(float64)
 				}
 			}
-			*m.RequiredDouble = math.Float64frombits(v)
-		case 0x68: // required_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.RequiredBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredBool = &s.RequiredBool
@@ -13190,16 +7552,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredBool = new(bool)
 				}
 			}
-			*m.RequiredBool = v != 0
-		case 0x72: // required_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.RequiredString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredString = &s.RequiredString
@@ -13207,55 +7561,14 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredString = new(string)
 				}
 			}
-			*m.RequiredString = d.String(v)
-		case 0x7a: // required_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RequiredBytes = d.PresentBytes(v)
-		case 0x92: // required_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.RequiredNestedMessage == nil {
-				m.RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
-			}
-			if err := m.RequiredNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x9a: // required_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.RequiredForeignMessage == nil {
-				m.RequiredForeignMessage = new(ForeignMessageProto2)
-			}
-			if err := m.RequiredForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xa8: // required_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredString, i = d.RawText(p, i)
+		case 0x7a:
+			m.RequiredBytes, i = d.PresentBytes(p, i)
+		case 0x92:
+			m.RequiredNestedMessage, i = m.RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			m.RequiredForeignMessage, i = m.RequiredForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
 			if m.RequiredNestedEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredNestedEnum = &s.RequiredNestedEnum
@@ -13263,15 +7576,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredNestedEnum = new(TestAllRequiredTypesProto2_NestedEnum)
 				}
 			}
-			*m.RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
-		case 0xb0: // required_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
+		case 0xb0:
 			if m.RequiredForeignEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredForeignEnum = &s.RequiredForeignEnum
@@ -13279,16 +7585,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredForeignEnum = new(ForeignEnumProto2)
 				}
 			}
-			*m.RequiredForeignEnum = ForeignEnumProto2(v)
-		case 0xc2: // required_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
+		case 0xc2:
 			if m.RequiredStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredStringPiece = &s.RequiredStringPiece
@@ -13296,16 +7594,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredStringPiece = new(string)
 				}
 			}
-			*m.RequiredStringPiece = d.String(v)
-		case 0xca: // required_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredStringPiece, i = d.RawText(p, i)
+		case 0xca:
 			if m.RequiredCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.RequiredCord = &s.RequiredCord
@@ -13313,50 +7603,14 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.RequiredCord = new(string)
 				}
 			}
-			*m.RequiredCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.RecursiveMessage == nil {
-				m.RecursiveMessage = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xe2: // optional_recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalRecursiveMessage == nil {
-				m.OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredCord, i = d.RawText(p, i)
+		case 0xda:
+			m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xe2:
+			m.OptionalRecursiveMessage, i = m.OptionalRecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
 			if m.DefaultInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultInt32 = &s.DefaultInt32
@@ -13364,15 +7618,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultInt32 = new(int32)
 				}
 			}
-			*m.DefaultInt32 = int32(v)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt32, i = runtime.Int[int32](p, i)
+		case 0x790:
 			if m.DefaultInt64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultInt64 = &s.DefaultInt64
@@ -13380,15 +7627,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultInt64 = new(int64)
 				}
 			}
-			*m.DefaultInt64 = int64(v)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt64, i = runtime.Int[int64](p, i)
+		case 0x798:
 			if m.DefaultUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultUint32 = &s.DefaultUint32
@@ -13396,15 +7636,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultUint32 = new(uint32)
 				}
 			}
-			*m.DefaultUint32 = uint32(v)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
+		case 0x7a0:
 			if m.DefaultUint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultUint64 = &s.DefaultUint64
@@ -13412,15 +7645,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultUint64 = new(uint64)
 				}
 			}
-			*m.DefaultUint64 = v
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint64, i = runtime.Varint(p, i)
+		case 0x7a8:
 			if m.DefaultSint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSint32 = &s.DefaultSint32
@@ -13428,15 +7654,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultSint32, i = runtime.Sint32(p, i)
+		case 0x7b0:
 			if m.DefaultSint64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSint64 = &s.DefaultSint64
@@ -13444,13 +7663,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = runtime.UnZigZag(v)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSint64, i = runtime.Sint64(p, i)
+		case 0x7bd:
 			if m.DefaultFixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFixed32 = &s.DefaultFixed32
@@ -13458,13 +7672,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultFixed32 = new(uint32)
 				}
 			}
-			*m.DefaultFixed32 = uint32(v)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x7c1:
 			if m.DefaultFixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFixed64 = &s.DefaultFixed64
@@ -13472,13 +7681,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultFixed64 = new(uint64)
 				}
 			}
-			*m.DefaultFixed64 = uint64(v)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSfixed32 = &s.DefaultSfixed32
@@ -13486,13 +7690,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultSfixed32 = new(int32)
 				}
 			}
-			*m.DefaultSfixed32 = int32(v)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultSfixed64 = &s.DefaultSfixed64
@@ -13500,13 +7699,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultSfixed64 = new(int64)
 				}
 			}
-			*m.DefaultSfixed64 = int64(v)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x7dd:
 			if m.DefaultFloat == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultFloat = &s.DefaultFloat
@@ -13514,13 +7708,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultFloat = new(float32)
 				}
 			}
-			*m.DefaultFloat = math.Float32frombits(v)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x7e1:
 			if m.DefaultDouble == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultDouble = &s.DefaultDouble
@@ -13528,15 +7717,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultDouble = new(float64)
 				}
 			}
-			*m.DefaultDouble = math.Float64frombits(v)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x7e8:
 			if m.DefaultBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultBool = &s.DefaultBool
@@ -13544,16 +7726,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultBool = new(bool)
 				}
 			}
-			*m.DefaultBool = v != 0
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultBool, i = runtime.Bool(p, i)
+		case 0x7f2:
 			if m.DefaultString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DefaultString = &s.DefaultString
@@ -13561,37 +7735,21 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.DefaultString = new(string)
 				}
 			}
-			*m.DefaultString = d.String(v)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.DefaultBytes = d.PresentBytes(v)
+			*m.DefaultString, i = d.RawText(p, i)
+		case 0x7fa:
+			m.DefaultBytes, i = d.PresentBytes(p, i)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	oldRequiredInt32 := m.RequiredInt32
@@ -13669,619 +7827,320 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, d
 	oldDefaultString := m.DefaultString
 	m.DefaultString = nil
 	m.DefaultBytes = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // required_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.RequiredInt32 == nil {
 				if m.RequiredInt32 = oldRequiredInt32; m.RequiredInt32 == nil {
 					m.RequiredInt32 = new(int32)
 				}
 			}
-			*m.RequiredInt32 = int32(v)
-		case 0x10: // required_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
 			if m.RequiredInt64 == nil {
 				if m.RequiredInt64 = oldRequiredInt64; m.RequiredInt64 == nil {
 					m.RequiredInt64 = new(int64)
 				}
 			}
-			*m.RequiredInt64 = int64(v)
-		case 0x18: // required_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
 			if m.RequiredUint32 == nil {
 				if m.RequiredUint32 = oldRequiredUint32; m.RequiredUint32 == nil {
 					m.RequiredUint32 = new(uint32)
 				}
 			}
-			*m.RequiredUint32 = uint32(v)
-		case 0x20: // required_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
 			if m.RequiredUint64 == nil {
 				if m.RequiredUint64 = oldRequiredUint64; m.RequiredUint64 == nil {
 					m.RequiredUint64 = new(uint64)
 				}
 			}
-			*m.RequiredUint64 = v
-		case 0x28: // required_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredUint64, i = runtime.Varint(p, i)
+		case 0x28:
 			if m.RequiredSint32 == nil {
 				if m.RequiredSint32 = oldRequiredSint32; m.RequiredSint32 == nil {
 					m.RequiredSint32 = new(int32)
 				}
 			}
-			*m.RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // required_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredSint32, i = runtime.Sint32(p, i)
+		case 0x30:
 			if m.RequiredSint64 == nil {
 				if m.RequiredSint64 = oldRequiredSint64; m.RequiredSint64 == nil {
 					m.RequiredSint64 = new(int64)
 				}
 			}
-			*m.RequiredSint64 = runtime.UnZigZag(v)
-		case 0x3d: // required_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
 			if m.RequiredFixed32 == nil {
 				if m.RequiredFixed32 = oldRequiredFixed32; m.RequiredFixed32 == nil {
 					m.RequiredFixed32 = new(uint32)
 				}
 			}
-			*m.RequiredFixed32 = uint32(v)
-		case 0x41: // required_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
 			if m.RequiredFixed64 == nil {
 				if m.RequiredFixed64 = oldRequiredFixed64; m.RequiredFixed64 == nil {
 					m.RequiredFixed64 = new(uint64)
 				}
 			}
-			*m.RequiredFixed64 = uint64(v)
-		case 0x4d: // required_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
 			if m.RequiredSfixed32 == nil {
 				if m.RequiredSfixed32 = oldRequiredSfixed32; m.RequiredSfixed32 == nil {
 					m.RequiredSfixed32 = new(int32)
 				}
 			}
-			*m.RequiredSfixed32 = int32(v)
-		case 0x51: // required_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
 			if m.RequiredSfixed64 == nil {
 				if m.RequiredSfixed64 = oldRequiredSfixed64; m.RequiredSfixed64 == nil {
 					m.RequiredSfixed64 = new(int64)
 				}
 			}
-			*m.RequiredSfixed64 = int64(v)
-		case 0x5d: // required_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
 			if m.RequiredFloat == nil {
 				if m.RequiredFloat = oldRequiredFloat; m.RequiredFloat == nil {
 					m.RequiredFloat = new(float32)
 				}
 			}
-			*m.RequiredFloat = math.Float32frombits(v)
-		case 0x61: // required_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.RequiredFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
 			if m.RequiredDouble == nil {
 				if m.RequiredDouble = oldRequiredDouble; m.RequiredDouble == nil {
 					m.RequiredDouble = new(float64)
 				}
 			}
-			*m.RequiredDouble = math.Float64frombits(v)
-		case 0x68: // required_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
 			if m.RequiredBool == nil {
 				if m.RequiredBool = oldRequiredBool; m.RequiredBool == nil {
 					m.RequiredBool = new(bool)
 				}
 			}
-			*m.RequiredBool = v != 0
-		case 0x72: // required_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredBool, i = runtime.Bool(p, i)
+		case 0x72:
 			if m.RequiredString == nil {
 				if m.RequiredString = oldRequiredString; m.RequiredString == nil {
 					m.RequiredString = new(string)
 				}
 			}
-			*m.RequiredString = d.String(v)
-		case 0x7a: // required_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.RequiredBytes = d.PresentBytes(v)
-		case 0x92: // required_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredString, i = d.RawText(p, i)
+		case 0x7a:
+			m.RequiredBytes, i = d.PresentBytes(p, i)
+		case 0x92:
 			if m.RequiredNestedMessage != nil {
-				if err := m.RequiredNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.RequiredNestedMessage, i = m.RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.RequiredNestedMessage = oldRequiredNestedMessage; m.RequiredNestedMessage == nil {
 					m.RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
 				}
-				if err := m.RequiredNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.RequiredNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // required_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.RequiredForeignMessage != nil {
-				if err := m.RequiredForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.RequiredForeignMessage, i = m.RequiredForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.RequiredForeignMessage = oldRequiredForeignMessage; m.RequiredForeignMessage == nil {
 					m.RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				if err := m.RequiredForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.RequiredForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // required_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa8:
 			if m.RequiredNestedEnum == nil {
 				if m.RequiredNestedEnum = oldRequiredNestedEnum; m.RequiredNestedEnum == nil {
 					m.RequiredNestedEnum = new(TestAllRequiredTypesProto2_NestedEnum)
 				}
 			}
-			*m.RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
-		case 0xb0: // required_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
+		case 0xb0:
 			if m.RequiredForeignEnum == nil {
 				if m.RequiredForeignEnum = oldRequiredForeignEnum; m.RequiredForeignEnum == nil {
 					m.RequiredForeignEnum = new(ForeignEnumProto2)
 				}
 			}
-			*m.RequiredForeignEnum = ForeignEnumProto2(v)
-		case 0xc2: // required_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
+		case 0xc2:
 			if m.RequiredStringPiece == nil {
 				if m.RequiredStringPiece = oldRequiredStringPiece; m.RequiredStringPiece == nil {
 					m.RequiredStringPiece = new(string)
 				}
 			}
-			*m.RequiredStringPiece = d.String(v)
-		case 0xca: // required_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredStringPiece, i = d.RawText(p, i)
+		case 0xca:
 			if m.RequiredCord == nil {
 				if m.RequiredCord = oldRequiredCord; m.RequiredCord == nil {
 					m.RequiredCord = new(string)
 				}
 			}
-			*m.RequiredCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.RequiredCord, i = d.RawText(p, i)
+		case 0xda:
 			if m.RecursiveMessage != nil {
-				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
 					m.RecursiveMessage = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xe2: // optional_recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xe2:
 			if m.OptionalRecursiveMessage != nil {
-				if err := m.OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalRecursiveMessage, i = m.OptionalRecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalRecursiveMessage = oldOptionalRecursiveMessage; m.OptionalRecursiveMessage == nil {
 					m.OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.OptionalRecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalRecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
 					m.DefaultInt32 = new(int32)
 				}
 			}
-			*m.DefaultInt32 = int32(v)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt32, i = runtime.Int[int32](p, i)
+		case 0x790:
 			if m.DefaultInt64 == nil {
 				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
 					m.DefaultInt64 = new(int64)
 				}
 			}
-			*m.DefaultInt64 = int64(v)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultInt64, i = runtime.Int[int64](p, i)
+		case 0x798:
 			if m.DefaultUint32 == nil {
 				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
 					m.DefaultUint32 = new(uint32)
 				}
 			}
-			*m.DefaultUint32 = uint32(v)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
+		case 0x7a0:
 			if m.DefaultUint64 == nil {
 				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
 					m.DefaultUint64 = new(uint64)
 				}
 			}
-			*m.DefaultUint64 = v
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultUint64, i = runtime.Varint(p, i)
+		case 0x7a8:
 			if m.DefaultSint32 == nil {
 				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultSint32, i = runtime.Sint32(p, i)
+		case 0x7b0:
 			if m.DefaultSint64 == nil {
 				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = runtime.UnZigZag(v)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSint64, i = runtime.Sint64(p, i)
+		case 0x7bd:
 			if m.DefaultFixed32 == nil {
 				if m.DefaultFixed32 = oldDefaultFixed32; m.DefaultFixed32 == nil {
 					m.DefaultFixed32 = new(uint32)
 				}
 			}
-			*m.DefaultFixed32 = uint32(v)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x7c1:
 			if m.DefaultFixed64 == nil {
 				if m.DefaultFixed64 = oldDefaultFixed64; m.DefaultFixed64 == nil {
 					m.DefaultFixed64 = new(uint64)
 				}
 			}
-			*m.DefaultFixed64 = uint64(v)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
 				if m.DefaultSfixed32 = oldDefaultSfixed32; m.DefaultSfixed32 == nil {
 					m.DefaultSfixed32 = new(int32)
 				}
 			}
-			*m.DefaultSfixed32 = int32(v)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
 				if m.DefaultSfixed64 = oldDefaultSfixed64; m.DefaultSfixed64 == nil {
 					m.DefaultSfixed64 = new(int64)
 				}
 			}
-			*m.DefaultSfixed64 = int64(v)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x7dd:
 			if m.DefaultFloat == nil {
 				if m.DefaultFloat = oldDefaultFloat; m.DefaultFloat == nil {
 					m.DefaultFloat = new(float32)
 				}
 			}
-			*m.DefaultFloat = math.Float32frombits(v)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
+			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x7e1:
 			if m.DefaultDouble == nil {
 				if m.DefaultDouble = oldDefaultDouble; m.DefaultDouble == nil {
 					m.DefaultDouble = new(float64)
 				}
 			}
-			*m.DefaultDouble = math.Float64frombits(v)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x7e8:
 			if m.DefaultBool == nil {
 				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
 					m.DefaultBool = new(bool)
 				}
 			}
-			*m.DefaultBool = v != 0
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.DefaultBool, i = runtime.Bool(p, i)
+		case 0x7f2:
 			if m.DefaultString == nil {
 				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
 					m.DefaultString = new(string)
 				}
 			}
-			*m.DefaultString = d.String(v)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.DefaultBytes = d.PresentBytes(v)
+			*m.DefaultString, i = d.RawText(p, i)
+		case 0x7fa:
+			m.DefaultBytes, i = d.PresentBytes(p, i)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14289,13 +8148,10 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) e
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -14336,8 +8192,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -14347,14 +8202,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -14388,56 +8243,31 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
 	}
 	if m.OptionalCorecursive != nil {
-		l := m.OptionalCorecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.OptionalCorecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.OptionalCorecursive != nil {
+		w, i = m.OptionalCorecursive.pbfastEncode(e, w, i, 0x1a)
 	}
-	if v := m.OptionalCorecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+	if m.Corecursive != nil {
+		w, i = m.Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if m.A != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2_NestedMessageParts is room for the optional values and messages of one TestAllRequiredTypesProto2_NestedMessage, allocated at once.
@@ -14450,27 +8280,28 @@ type pbfastTestAllRequiredTypesProto2_NestedMessageNode struct {
 	s pbfastTestAllRequiredTypesProto2_NestedMessageParts
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_NestedMessageParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_NestedMessageParts) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_NestedMessage)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.A = &s.A
@@ -14478,50 +8309,19 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decod
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Corecursive == nil {
-				m.Corecursive = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x1a: // optional_corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.OptionalCorecursive == nil {
-				m.OptionalCorecursive = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
+			m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
+		case 0x1a:
+			m.OptionalCorecursive, i = m.OptionalCorecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
 	m.A = nil
@@ -14529,85 +8329,46 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decode
 	m.Corecursive = nil
 	oldOptionalCorecursive := m.OptionalCorecursive
 	m.OptionalCorecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
 					m.A = new(int32)
 				}
 			}
-			*m.A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.A, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.Corecursive != nil {
-				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.Corecursive, i = m.Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
 					m.Corecursive = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x1a: // optional_corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1a:
 			if m.OptionalCorecursive != nil {
-				if err := m.OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.OptionalCorecursive, i = m.OptionalCorecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.OptionalCorecursive = oldOptionalCorecursive; m.OptionalCorecursive == nil {
 					m.OptionalCorecursive = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.OptionalCorecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.OptionalCorecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
@@ -14615,6 +8376,9 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.GroupInt32 != nil {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
@@ -14624,43 +8388,28 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14668,13 +8417,10 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -14713,8 +8459,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -14724,14 +8469,14 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -14770,35 +8515,20 @@ func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if m.GroupUint32 != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0xcd8)
 	}
 	if m.GroupInt32 != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2_DataParts is room for the optional values and messages of one TestAllRequiredTypesProto2_Data, allocated at once.
@@ -14812,27 +8542,28 @@ type pbfastTestAllRequiredTypesProto2_DataNode struct {
 	s pbfastTestAllRequiredTypesProto2_DataParts
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_DataParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_Data, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2_DataNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_Data, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2_Data)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_DataParts) (*TestAllRequiredTypesProto2_Data, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_Data)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupInt32 = &s.GroupInt32
@@ -14840,15 +8571,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []b
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.GroupUint32 = &s.GroupUint32
@@ -14856,122 +8580,78 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []b
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
 	m.GroupInt32 = nil
 	oldGroupUint32 := m.GroupUint32
 	m.GroupUint32 = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x650:
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
 					m.GroupInt32 = new(int32)
 				}
 			}
-			*m.GroupInt32 = int32(v)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			*m.GroupInt32, i = runtime.Int[int32](p, i)
+		case 0x658:
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
 					m.GroupUint32 = new(uint32)
 				}
 			}
-			*m.GroupUint32 = uint32(v)
+			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14979,13 +8659,10 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -15026,8 +8703,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15037,14 +8713,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15077,40 +8753,24 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int
 		return 0
 	}
 	if m.Str != nil {
-		l := len(*m.Str)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.Str))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 12 {
-		w, i = e.Grow(w, i, 12)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 12)
 	if m.Str != nil {
 		v := *m.Str
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension1, allocated at once.
@@ -15123,28 +8783,28 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.Str == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Str = &s.Str
@@ -15152,61 +8812,40 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d 
 					m.Str = new(string)
 				}
 			}
-			*m.Str = d.String(v)
+			*m.Str, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
 	m.Str = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.Str == nil {
 				if m.Str = oldStr; m.Str == nil {
 					m.Str = new(string)
 				}
 			}
-			*m.Str = d.String(v)
+			*m.Str, i = d.RawText(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
@@ -15214,49 +8853,37 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.I != nil {
 		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15264,13 +8891,10 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -15311,8 +8935,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15322,14 +8945,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15367,26 +8990,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.I != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.I)))
-		i--
-		w[i] = 0x48
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.I))), 0x48)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension2, allocated at once.
@@ -15399,27 +9013,28 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x48:
 			if m.I == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.I = &s.I
@@ -15427,94 +9042,59 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d 
 					m.I = new(int32)
 				}
 			}
-			*m.I = int32(v)
+			*m.I, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
 	m.I = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x48:
 			if m.I == nil {
 				if m.I = oldI; m.I == nil {
 					m.I = new(int32)
 				}
 			}
-			*m.I = int32(v)
+			*m.I, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof) Unmarshal(data []byte) error {
-	*m = TestLargeOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15522,10 +9102,7 @@ func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15564,8 +9141,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15575,14 +9151,14 @@ func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15613,430 +9189,184 @@ func (m *TestLargeOneof) SizeOf() (n int) {
 	switch v := m.LargeOneof.(type) {
 	case *TestLargeOneof_A1_:
 		if v != nil {
-			l := v.A1.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A1.SizeOf())
 		}
 	case *TestLargeOneof_A2_:
 		if v != nil {
-			l := v.A2.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A2.SizeOf())
 		}
 	case *TestLargeOneof_A3_:
 		if v != nil {
-			l := v.A3.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A3.SizeOf())
 		}
 	case *TestLargeOneof_A4_:
 		if v != nil {
-			l := v.A4.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A4.SizeOf())
 		}
 	case *TestLargeOneof_A5_:
 		if v != nil {
-			l := v.A5.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A5.SizeOf())
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.LargeOneof.(type) {
 	case *TestLargeOneof_A1_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A1; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0xa
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0xa)
 		}
 	case *TestLargeOneof_A2_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A2; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x12
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 		}
 	case *TestLargeOneof_A3_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A3; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x1a
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x1a)
 		}
 	case *TestLargeOneof_A4_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A4; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x22
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x22)
 		}
 	case *TestLargeOneof_A5_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A5; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x2a
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x2a)
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof, int) {
+	if m == nil {
+		m = new(TestLargeOneof)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a1
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A1_)
-			if o == nil {
-				o = new(TestLargeOneof_A1_)
-			}
-			if o.A1 == nil {
-				o.A1 = new(TestLargeOneof_A1)
-			}
-			if err := o.A1.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := runtime.Member[TestLargeOneof_A1_](m.LargeOneof)
+			o.A1, i = o.A1.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x12: // a2
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A2_)
-			if o == nil {
-				o = new(TestLargeOneof_A2_)
-			}
-			if o.A2 == nil {
-				o.A2 = new(TestLargeOneof_A2)
-			}
-			if err := o.A2.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			o := runtime.Member[TestLargeOneof_A2_](m.LargeOneof)
+			o.A2, i = o.A2.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x1a: // a3
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A3_)
-			if o == nil {
-				o = new(TestLargeOneof_A3_)
-			}
-			if o.A3 == nil {
-				o.A3 = new(TestLargeOneof_A3)
-			}
-			if err := o.A3.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x1a:
+			o := runtime.Member[TestLargeOneof_A3_](m.LargeOneof)
+			o.A3, i = o.A3.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x22: // a4
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A4_)
-			if o == nil {
-				o = new(TestLargeOneof_A4_)
-			}
-			if o.A4 == nil {
-				o.A4 = new(TestLargeOneof_A4)
-			}
-			if err := o.A4.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x22:
+			o := runtime.Member[TestLargeOneof_A4_](m.LargeOneof)
+			o.A4, i = o.A4.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x2a: // a5
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A5_)
-			if o == nil {
-				o = new(TestLargeOneof_A5_)
-			}
-			if o.A5 == nil {
-				o.A5 = new(TestLargeOneof_A5)
-			}
-			if err := o.A5.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x2a:
+			o := runtime.Member[TestLargeOneof_A5_](m.LargeOneof)
+			o.A5, i = o.A5.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.LargeOneof = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a1
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A1_)
-			if o == nil {
-				o = new(TestLargeOneof_A1_)
-			}
-			if o.A1 == nil {
-				o.A1 = new(TestLargeOneof_A1)
-			}
-			if err := o.A1.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := runtime.Member[TestLargeOneof_A1_](m.LargeOneof)
+			o.A1, i = o.A1.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x12: // a2
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A2_)
-			if o == nil {
-				o = new(TestLargeOneof_A2_)
-			}
-			if o.A2 == nil {
-				o.A2 = new(TestLargeOneof_A2)
-			}
-			if err := o.A2.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			o := runtime.Member[TestLargeOneof_A2_](m.LargeOneof)
+			o.A2, i = o.A2.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x1a: // a3
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A3_)
-			if o == nil {
-				o = new(TestLargeOneof_A3_)
-			}
-			if o.A3 == nil {
-				o.A3 = new(TestLargeOneof_A3)
-			}
-			if err := o.A3.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x1a:
+			o := runtime.Member[TestLargeOneof_A3_](m.LargeOneof)
+			o.A3, i = o.A3.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x22: // a4
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A4_)
-			if o == nil {
-				o = new(TestLargeOneof_A4_)
-			}
-			if o.A4 == nil {
-				o.A4 = new(TestLargeOneof_A4)
-			}
-			if err := o.A4.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x22:
+			o := runtime.Member[TestLargeOneof_A4_](m.LargeOneof)
+			o.A4, i = o.A4.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
-		case 0x2a: // a5
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.LargeOneof.(*TestLargeOneof_A5_)
-			if o == nil {
-				o = new(TestLargeOneof_A5_)
-			}
-			if o.A5 == nil {
-				o.A5 = new(TestLargeOneof_A5)
-			}
-			if err := o.A5.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x2a:
+			o := runtime.Member[TestLargeOneof_A5_](m.LargeOneof)
+			o.A5, i = o.A5.pbfastDecode(d.Part(p, i, depth))
 			m.LargeOneof = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -16044,10 +9374,7 @@ func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -16086,8 +9413,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16097,14 +9423,14 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16135,105 +9461,74 @@ func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A1, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A1)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -16241,10 +9536,7 @@ func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -16283,8 +9575,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16294,14 +9585,14 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16332,105 +9623,74 @@ func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A2, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -16438,10 +9698,7 @@ func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -16480,8 +9737,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16491,14 +9747,14 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16529,105 +9785,74 @@ func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A3, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A3)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -16635,10 +9860,7 @@ func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -16677,8 +9899,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16688,14 +9909,14 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16726,105 +9947,74 @@ func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A4, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A4)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -16832,10 +10022,7 @@ func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -16874,8 +10061,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16885,14 +10071,14 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16923,871 +10109,73 @@ func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A5, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A5)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_proto2_editions_proto_init()
-	runtime.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*GroupField)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*GroupField)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupField)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupField)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*OneStringProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*OneStringProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*OneStringProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*OneStringProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupField).pbfastAppend, (*GroupField).pbfastEncode, (*GroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
 }

@@ -5,64 +5,40 @@ package proto2opaque
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -70,13 +46,10 @@ func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -115,8 +88,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -126,14 +98,14 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, err
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -204,20 +176,16 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
-		l := len(*m.xxx_hidden_OptionalString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalString))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.xxx_hidden_OptionalBytes))
 	}
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalNestedMessage.SizeOf())
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalForeignMessage.SizeOf())
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
@@ -226,16 +194,13 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
-		l := len(*m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalStringPiece))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
-		l := len(*m.xxx_hidden_OptionalCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalCord))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RecursiveMessage.SizeOf())
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
 		n += 2*len(m.xxx_hidden_RepeatedInt32) + runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
@@ -277,23 +242,19 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_RepeatedBool) + len(m.xxx_hidden_RepeatedBool)
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
@@ -303,155 +264,99 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_RepeatedForeignEnum) + runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + runtime.SizeVarint(k)
-		e += runtime.SizeVarint(v)
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(k)+runtime.SizeVarint(v))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
-	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
-	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
+	n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + runtime.SizeBytes(2+8+8))
+	n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + runtime.SizeBytes(2+8+8))
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 4
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+4)
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 8
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+8)
 	}
-	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
-	}
+	n += len(m.xxx_hidden_MapBoolBool) * (2 + runtime.SizeBytes(2+1+1))
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt32))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt64))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint32))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint64))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint32))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint64))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFixed32))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedFixed64))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedSfixed32))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedSfixed64))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFloat))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedDouble))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
-		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_PackedBool))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
@@ -496,15 +401,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
 	}
 	for k, v := range m.xxx_hidden_MapInt32NestedMessage {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Bool {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 1
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+1)
 	}
 	if m.xxx_hidden_Data != nil {
 		n += 4 + m.xxx_hidden_Data.SizeOf()
@@ -552,12 +452,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + 1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 108) {
-		l := len(*m.xxx_hidden_DefaultString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_DefaultString))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 109) {
-		l := len(m.xxx_hidden_DefaultBytes)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_DefaultBytes))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 110) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
@@ -614,8 +512,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
 	}
 	if m.xxx_hidden_MessageSetCorrect != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_MessageSetCorrect)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_MessageSetCorrect))
 	}
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto2_OneofUint32:
@@ -624,18 +521,15 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		}
 	case *testAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
 		}
 	case *testAllTypesProto2_OneofString:
 		if v != nil {
-			l := len(v.OneofString)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofString))
 		}
 	case *testAllTypesProto2_OneofBytes:
 		if v != nil {
-			l := len(v.OneofBytes)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofBytes))
 		}
 	case *testAllTypesProto2_OneofBool:
 		if v != nil {
@@ -661,466 +555,180 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto2_OneofUint32:
 		if v != nil {
-			if i < 7 {
-				w, i = e.Grow(w, i, 7)
-			}
-			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x6
+			w, i = e.Room(w, i, 7)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(v.OneofUint32)), 0x6f8)
 		}
 	case *testAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x7
+			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i, 0x382)
 		}
 	case *testAllTypesProto2_OneofString:
 		if v != nil {
-			if i < 12+len(v.OneofString) {
-				w, i = e.Grow(w, i, 12+len(v.OneofString))
-			}
-			i -= len(v.OneofString)
-			copy(w[i:], v.OneofString)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofString)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofString))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofString), 0x78a)
 		}
 	case *testAllTypesProto2_OneofBytes:
 		if v != nil {
-			if i < 12+len(v.OneofBytes) {
-				w, i = e.Grow(w, i, 12+len(v.OneofBytes))
-			}
-			i -= len(v.OneofBytes)
-			copy(w[i:], v.OneofBytes)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x92
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofBytes))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
 		}
 	case *testAllTypesProto2_OneofBool:
 		if v != nil {
-			if i < 3 {
-				w, i = e.Grow(w, i, 3)
-			}
-			i--
-			w[i] = byte(runtime.Bit(v.OneofBool))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 3)
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(v.OneofBool))), 0x798)
 		}
 	case *testAllTypesProto2_OneofUint64:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, v.OneofUint64)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, v.OneofUint64), 0x7a0)
 		}
 	case *testAllTypesProto2_OneofFloat:
 		if v != nil {
-			if i < 6 {
-				w, i = e.Grow(w, i, 6)
-			}
-			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 6)
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat)), 0x7ad)
 		}
 	case *testAllTypesProto2_OneofDouble:
 		if v != nil {
-			if i < 10 {
-				w, i = e.Grow(w, i, 10)
-			}
-			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 10)
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble)), 0x7b1)
 		}
 	case *testAllTypesProto2_OneofEnum:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb8
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofEnum))), 0x7b8)
 		}
 	}
-	if v := m.xxx_hidden_MessageSetCorrect; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x1f
+	if m.xxx_hidden_MessageSetCorrect != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_MessageSetCorrect, 0xfa2)
 	}
-	if i < 353+len(m.xxx_hidden_DefaultBytes) {
-		w, i = e.Grow(w, i, 353+len(m.xxx_hidden_DefaultBytes))
-	}
+	w, i = e.Room(w, i, 353+len(m.xxx_hidden_DefaultBytes))
 	if protoimpl.X.Present(&m.XXX_presence[3], 127) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__))), 0x1a90)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 126) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__))), 0x1a88)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 125) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x80
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16))), 0x1a80)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 124) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15))), 0x19f8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 123) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14))), 0x19f0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 122) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13))), 0x19e8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 121) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12))), 0x19e0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 120) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11))), 0x19d8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 119) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10))), 0x19d0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 118) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9))), 0x19c8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 117) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8))), 0x19c0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 116) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7))), 0x19b8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 115) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6))), 0x19b0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 114) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5))), 0x19a8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 113) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_))), 0x19a0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 112) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3))), 0x1998)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 111) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2))), 0x1990)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 110) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1))), 0x1988)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 109) {
-		i -= len(m.xxx_hidden_DefaultBytes)
-		copy(w[i:], m.xxx_hidden_DefaultBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.xxx_hidden_DefaultBytes), 0xffa)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 108) {
 		v := *m.xxx_hidden_DefaultString
-		if need := 353 + len(m.xxx_hidden_DefaultBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0xf
+		w, i = e.Room(w, i, 353+len(m.xxx_hidden_DefaultBytes)+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 107) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_DefaultBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_DefaultBool))), 0xfe8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 106) {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble)), 0xfe1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 105) {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xdd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat)), 0xfdd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 104) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64)), 0xfd1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 103) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32)), 0xfcd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 102) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64)), 0xfc1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 101) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xbd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32)), 0xfbd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 100) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64))), 0xfb0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 99) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32))), 0xfa8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 98) {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64), 0xfa0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 97) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32)), 0xf98)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 96) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64)), 0xf90)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[2], 95) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32))), 0xf88)
 	}
-	if v := m.xxx_hidden_Multiwordgroupfield; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe4
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf0
-				w[i+1] = 0xc
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe8
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe3
-		w[i+1] = 0xc
+	if m.xxx_hidden_Multiwordgroupfield != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xce4)
+		w, i = m.xxx_hidden_Multiwordgroupfield.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xce3)
 	}
-	if v := m.xxx_hidden_Data; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.xxx_hidden_Data != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
 	if len(m.xxx_hidden_MapInt32Bool) > 0 {
 		if e.Deterministic() {
@@ -1147,341 +755,172 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) (
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb0
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k]))), 0x6b0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa8
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))), 0x6a8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa1
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k])), 0x6a1)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k])), 0x69d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x91
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k])), 0x691)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k])), 0x68d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x81
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k])), 0x681)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xfd
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k])), 0x5fd)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k]))), 0x5f0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k]))), 0x5e8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k]), 0x5e0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k])), 0x5d8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k])), 0x5d0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k]))), 0x5c8)
 		}
 	}
 	if n := len(m.xxx_hidden_PackedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5c2)
 	}
 	if n := len(m.xxx_hidden_PackedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5ba)
 	}
 	if n := len(m.xxx_hidden_PackedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.xxx_hidden_PackedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.xxx_hidden_PackedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.xxx_hidden_PackedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.xxx_hidden_PackedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x582)
 	}
 	if n := len(m.xxx_hidden_PackedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4fa)
 	}
 	if n := len(m.xxx_hidden_PackedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4f2)
 	}
 	if n := len(m.xxx_hidden_PackedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4ea)
 	}
 	if n := len(m.xxx_hidden_PackedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4e2)
 	}
 	if n := len(m.xxx_hidden_PackedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4da)
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
@@ -1713,913 +1152,394 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) (
 	}
 	for k := len(m.xxx_hidden_RepeatedCord) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedCord[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ba)
 	}
 	for k := len(m.xxx_hidden_RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedStringPiece[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedForeignEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedForeignEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x3
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedForeignEnum[k]))), 0x3a0)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x3
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedNestedEnum[k]))), 0x398)
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedForeignMessage)) - 1; k >= 0; k-- {
 			end := len(w) - i
 			if m := (*m.xxx_hidden_RepeatedForeignMessage)[k]; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
+				w, i = e.Room(w, i, 11)
 				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-					i--
-					w[i] = 0x8
+					i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 				}
 			}
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x3
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x38a)
 		}
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedNestedMessage)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x3
+			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i, 0x182)
 		}
 	}
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2e2)
 	}
 	if n := len(m.xxx_hidden_RepeatedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.xxx_hidden_RepeatedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_RepeatedBool[k]))), 0x2d8)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RepeatedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RepeatedDouble[k])), 0x2d1)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RepeatedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xcd
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RepeatedFloat[k])), 0x2cd)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedSfixed64[k])), 0x2c1)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xbd
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedSfixed32[k])), 0x2bd)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedFixed64[k])), 0x2b1)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedFixed32[k])), 0x2ad)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint64[k]))), 0x2a0)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint32[k]))), 0x298)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.xxx_hidden_RepeatedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x90
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_RepeatedUint64[k]), 0x290)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x88
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedUint32[k])), 0x288)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x80
-			w[i+1] = 0x2
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedInt64[k])), 0x280)
 		}
 	}
 	if n := len(m.xxx_hidden_RepeatedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x1
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k]))), 0x1f8)
 		}
 	}
-	if v := m.xxx_hidden_RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.xxx_hidden_RecursiveMessage != nil {
+		w, i = m.xxx_hidden_RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		v := *m.xxx_hidden_OptionalCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		v := *m.xxx_hidden_OptionalStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum))), 0x1b0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum))), 0x1a8)
 	}
-	if v := m.xxx_hidden_OptionalForeignMessage; v != nil {
+	if m.xxx_hidden_OptionalForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.xxx_hidden_OptionalForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.xxx_hidden_OptionalNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.xxx_hidden_OptionalNestedMessage != nil {
+		w, i = m.xxx_hidden_OptionalNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.xxx_hidden_OptionalBytes) {
-		w, i = e.Grow(w, i, 122+len(m.xxx_hidden_OptionalBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i -= len(m.xxx_hidden_OptionalBytes)
-		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_OptionalString
-		if need := 122 + len(m.xxx_hidden_OptionalBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_OptionalBool))), 0x68)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble)), 0x61)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat)), 0x5d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64)), 0x51)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32)), 0x4d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64)), 0x41)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32)), 0x3d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64))), 0x30)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32))), 0x28)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64), 0x20)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32)), 0x18)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64)), 0x10)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3c2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ca)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3d2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, v)
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, k)
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xda
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, v), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, k), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3da)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xe2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3e2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xea
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ea)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xf2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3f2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xfa
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3fa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x82
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x482)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x8a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x48a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
-	if i < 28 {
-		w, i = e.Grow(w, i, 28)
-	}
+	w, i = e.Room(w, i, 28)
 	last := i
-	i = runtime.PutFixed32(w, i, math.Float32bits(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x92
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x492)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
-	if i < 32 {
-		w, i = e.Grow(w, i, 32)
-	}
+	w, i = e.Room(w, i, 32)
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x9a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x49a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
-	if i < 16 {
-		w, i = e.Grow(w, i, 16)
-	}
+	w, i = e.Room(w, i, 16)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i--
-	w[i] = byte(runtime.Bit(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xa2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4a2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xaa
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xb2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x4
-	return w, i
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23+len(k))
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x23a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
-		if n := len(m.unknownFields); n > 0 {
-			if i < n {
-				w, i = e.Grow(w, i, n)
-			}
-			i -= n
-			copy(w[i:], m.unknownFields)
-		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
+		w, i = e.Unknown(w, i, m.unknownFields)
+		w, i = e.Room(w, i, 11)
 		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-			i--
-			w[i] = 0x8
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x4
-	return w, i
+	w, i = e.Room(w, i, 11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
+	w, i = e.Room(w, i, 23+len(k))
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x242)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i -= len(k)
-	copy(w[i:], k)
-	i = runtime.PutVarint(w, i, uint64(len(k)))
-	i--
-	w[i] = 0xa
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32NestedMessage(e *runtime.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23 {
-		w, i = e.Grow(w, i, 23)
-	}
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x6
-	return w, i
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return e.Length(w, i, last, 0x33a)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
-	if i < 25 {
-		w, i = e.Grow(w, i, 25)
-	}
+	w, i = e.Room(w, i, 25)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x6
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x6c2)
 }
 
 // pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
@@ -2638,146 +1558,67 @@ type pbfastTestAllTypesProto2Node struct {
 	s pbfastTestAllTypesProto2Parts
 }
 
-func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
+	if n == nil {
+		return (*TestAllTypesProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2Parts) (*TestAllTypesProto2, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 129)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 129)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 129)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 129)
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 129)
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 129)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 129)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 129)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 129)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 129)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 129)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 129)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 129)
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x72:
 			if m.xxx_hidden_OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalString = &s.OptionalString
@@ -2785,82 +1626,25 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 129)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x92:
+			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_OptionalForeignMessage == nil {
+				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
 			}
-			if m.xxx_hidden_OptionalNestedMessage == nil {
-				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
-				} else {
-					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
-				}
-			}
-			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
+			m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 129)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnumProto2(v)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 129)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xc2:
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
@@ -2868,17 +1652,9 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalStringPiece = d.String(v)
+			*m.xxx_hidden_OptionalStringPiece, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 129)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_OptionalCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalCord = &s.OptionalCord
@@ -2886,324 +1662,80 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_OptionalCord = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalCord = d.String(v)
+			*m.xxx_hidden_OptionalCord, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 129)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_RecursiveMessage == nil {
-				m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto2)
-			}
-			if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0xda:
+			m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendRawText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
@@ -3211,33 +1743,13 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto2_NestedMessage)
 				}
 			}
-			n := runtime.Run(p, i, 0x382)
-			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := runtime.Slab[TestAllTypesProto2_NestedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *TestAllTypesProto2_NestedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(TestAllTypesProto2_NestedMessage)
-				}
-				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *TestAllTypesProto2_NestedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
-		case 0x18a: // repeated_foreign_message
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
@@ -3245,1236 +1757,351 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageProto2)
 				}
 			}
-			n := runtime.Run(p, i, 0x38a)
-			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := runtime.Slab[ForeignMessageProto2](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *ForeignMessageProto2
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(ForeignMessageProto2)
-				}
-				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[ForeignMessageProto2](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *ForeignMessageProto2
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumProto2(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumProto2](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendRawText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendRawText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x33a: // map_int32_nested_message
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x33a:
 			if m.xxx_hidden_MapInt32NestedMessage == nil {
 				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x342: // map_int32_bool
+			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
+		case 0x342:
 			if m.xxx_hidden_MapInt32Bool == nil {
 				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto2_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesProto2_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
+		case 0x378:
+			o := new(testAllTypesProto2_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x663: // multiwordgroupfield, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt32 = int32(v)
+		case 0x382:
+			o := runtime.Member[testAllTypesProto2_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesProto2_OneofString)
+			o.OneofString, i = d.RawText(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesProto2_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesProto2_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesProto2_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesProto2_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesProto2_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesProto2_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x663:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
+			m.xxx_hidden_DefaultInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[2], 95, 129)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt64 = int64(v)
+		case 0x790:
+			m.xxx_hidden_DefaultInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 96, 129)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint32 = uint32(v)
+		case 0x798:
+			m.xxx_hidden_DefaultUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 97, 129)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint64 = v
+		case 0x7a0:
+			m.xxx_hidden_DefaultUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 98, 129)
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x7a8:
+			m.xxx_hidden_DefaultSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 99, 129)
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
+		case 0x7b0:
+			m.xxx_hidden_DefaultSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 100, 129)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed32 = uint32(v)
+		case 0x7bd:
+			m.xxx_hidden_DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 101, 129)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed64 = uint64(v)
+		case 0x7c1:
+			m.xxx_hidden_DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 102, 129)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed32 = int32(v)
+		case 0x7cd:
+			m.xxx_hidden_DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 103, 129)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed64 = int64(v)
+		case 0x7d1:
+			m.xxx_hidden_DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 104, 129)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
+		case 0x7dd:
+			m.xxx_hidden_DefaultFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 105, 129)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
+		case 0x7e1:
+			m.xxx_hidden_DefaultDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 106, 129)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBool = v != 0
+		case 0x7e8:
+			m.xxx_hidden_DefaultBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 107, 129)
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x7f2:
 			if m.xxx_hidden_DefaultString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_DefaultString = &s.DefaultString
@@ -4482,1140 +2109,562 @@ func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_DefaultString = new(string)
 				}
 			}
-			*m.xxx_hidden_DefaultString = d.String(v)
+			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 108, 129)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
+		case 0x7fa:
+			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Fieldname1 = int32(v)
+		case 0xc88:
+			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 110, 129)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName2 = int32(v)
+		case 0xc90:
+			m.xxx_hidden_FieldName2, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 111, 129)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName3 = int32(v)
+		case 0xc98:
+			m.xxx_hidden_XFieldName3, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 112, 129)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name4_ = int32(v)
+		case 0xca0:
+			m.xxx_hidden_Field_Name4_, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 113, 129)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field0Name5 = int32(v)
+		case 0xca8:
+			m.xxx_hidden_Field0Name5, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 114, 129)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_0Name6 = int32(v)
+		case 0xcb0:
+			m.xxx_hidden_Field_0Name6, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 115, 129)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName7 = int32(v)
+		case 0xcb8:
+			m.xxx_hidden_FieldName7, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 116, 129)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName8 = int32(v)
+		case 0xcc0:
+			m.xxx_hidden_FieldName8, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 117, 129)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name9 = int32(v)
+		case 0xcc8:
+			m.xxx_hidden_Field_Name9, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 118, 129)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name10 = int32(v)
+		case 0xcd0:
+			m.xxx_hidden_Field_Name10, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 119, 129)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELD_NAME11 = int32(v)
+		case 0xcd8:
+			m.xxx_hidden_FIELD_NAME11, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 120, 129)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELDName12 = int32(v)
+		case 0xce0:
+			m.xxx_hidden_FIELDName12, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 121, 129)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName13 = int32(v)
+		case 0xce8:
+			m.xxx_hidden_XFieldName13, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 122, 129)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_X_FieldName14 = int32(v)
+		case 0xcf0:
+			m.xxx_hidden_X_FieldName14, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 123, 129)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name15 = int32(v)
+		case 0xcf8:
+			m.xxx_hidden_Field_Name15, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 124, 129)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field__Name16 = int32(v)
+		case 0xd00:
+			m.xxx_hidden_Field__Name16, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 125, 129)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName17__ = int32(v)
+		case 0xd08:
+			m.xxx_hidden_FieldName17__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 126, 129)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName18__ = int32(v)
+		case 0xd10:
+			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
-		case 0xfa2: // message_set_correct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_MessageSetCorrect == nil {
-				m.xxx_hidden_MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_MessageSetCorrect, depth); err != nil {
-				return err
-			}
+		case 0xfa2:
+			m.xxx_hidden_MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(v)
+			value, i = runtime.Int[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Int32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Int32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int64(v)
+			key, i = runtime.Int[int64](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int64(v)
+			value, i = runtime.Int[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt64Int64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt64Int64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = uint32(v)
+			key, i = runtime.Int[uint32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = uint32(v)
+			value, i = runtime.Int[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint32Uint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint32Uint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v
+			key, i = runtime.Varint(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v
+			value, i = runtime.Varint(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint64Uint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint64Uint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(runtime.UnZigZag(uint64(uint32(v))))
+			key, i = runtime.Sint32(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(runtime.UnZigZag(uint64(uint32(v))))
+			value, i = runtime.Sint32(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint32Sint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint32Sint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = runtime.UnZigZag(v)
+			key, i = runtime.Sint64(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = runtime.UnZigZag(v)
+			value, i = runtime.Sint64(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint64Sint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint64Sint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint32(v)
+			key, i = runtime.Fixed32[uint32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint32(v)
+			value, i = runtime.Fixed32[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed32Fixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed32Fixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint64(v)
+			key, i = runtime.Fixed64[uint64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint64(v)
+			value, i = runtime.Fixed64[uint64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed64Fixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed64Fixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int32(v)
+			key, i = runtime.Fixed32[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int32(v)
+			value, i = runtime.Fixed32[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed32Sfixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed32Sfixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int64(v)
+			key, i = runtime.Fixed64[int64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int64(v)
+			value, i = runtime.Fixed64[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed64Sfixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed64Sfixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float32frombits(v)
+			value, i = runtime.Fixed32[float32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Float[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Float[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
+			value, i = runtime.Fixed64[float64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Double[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Double[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key bool
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v != 0
+			key, i = runtime.Bool(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapBoolBool[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapBoolBool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.String(v)
+			value, i = d.RawText(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringString[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringString[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value []byte
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.PresentBytes(v)
+			value, i = d.PresentBytes(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringBytes[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringBytes[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(TestAllTypesProto2_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(ForeignMessageProto2)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value TestAllTypesProto2_NestedEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = TestAllTypesProto2_NestedEnum(v)
+			value, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value ForeignEnumProto2
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = d.String(v)
+			key, i = d.RawText(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = ForeignEnumProto2(v)
+			value, i = runtime.Int[ForeignEnumProto2](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	value := new(TestAllTypesProto2_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32NestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32NestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Bool[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Bool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	clear(m.XXX_presence[:])
@@ -5759,617 +2808,183 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 	m.xxx_hidden_FieldName18__ = 0
 	m.xxx_hidden_MessageSetCorrect = nil
 	m.xxx_hidden_OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 129)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 129)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 129)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 129)
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 129)
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 129)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 129)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 129)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 129)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 129)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 129)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 129)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 129)
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x72:
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 129)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalNestedMessage = oldOptionalNestedMessage; m.xxx_hidden_OptionalNestedMessage == nil {
 					m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
 				}
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.xxx_hidden_OptionalForeignMessage != nil {
-				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				{
-					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					clear(m.XXX_presence[:])
-					m.xxx_hidden_C = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0x8: // c
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.xxx_hidden_C = int32(v)
-							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 129)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnumProto2(v)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 129)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xc2:
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if m.xxx_hidden_OptionalStringPiece = oldOptionalStringPiece; m.xxx_hidden_OptionalStringPiece == nil {
 					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalStringPiece = d.String(v)
+			*m.xxx_hidden_OptionalStringPiece, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 129)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_OptionalCord == nil {
 				if m.xxx_hidden_OptionalCord = oldOptionalCord; m.xxx_hidden_OptionalCord == nil {
 					m.xxx_hidden_OptionalCord = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalCord = d.String(v)
+			*m.xxx_hidden_OptionalCord, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 129)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xda:
 			if m.xxx_hidden_RecursiveMessage != nil {
-				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RecursiveMessage = oldRecursiveMessage; m.xxx_hidden_RecursiveMessage == nil {
 					m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto2)
 				}
-				if err := m.xxx_hidden_RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendRawText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto2_NestedMessage)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -6380,20 +2995,10 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if (*m.xxx_hidden_RepeatedNestedMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedNestedMessage)[n] = new(TestAllTypesProto2_NestedMessage)
 			}
-			if err := (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x18a: // repeated_foreign_message
+			i = (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageProto2)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -6404,1530 +3009,454 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageProto2)
 			}
-			{
-				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
-				if depth < 0 {
-					return runtime.ErrDepth
-				}
-				m.unknownFields = m.unknownFields[:0]
-				clear(m.XXX_presence[:])
-				m.xxx_hidden_C = 0
-				for i := 0; i < len(p); {
-					tag := uint64(p[i])
-					i++
-					if tag >= 0x80 {
-						if tag, i = runtime.Varint(p, i-1); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-					switch tag {
-					case 0x8: // c
-						var v uint64
-						if i < len(p) && p[i] < 0x80 {
-							v = uint64(p[i])
-							i++
-						} else if v, i = runtime.Varint(p, i); i < 0 {
-							return runtime.ErrMalformed
-						}
-						m.xxx_hidden_C = int32(v)
-						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-					default:
-						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-				}
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumProto2(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnumProto2](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendRawText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendRawText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x33a: // map_int32_nested_message
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x33a:
 			if m.xxx_hidden_MapInt32NestedMessage == nil {
 				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x342: // map_int32_bool
+			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
+		case 0x342:
 			if m.xxx_hidden_MapInt32Bool == nil {
 				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto2_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesProto2_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto2_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
+		case 0x378:
+			o := new(testAllTypesProto2_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x663: // multiwordgroupfield, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt32 = int32(v)
+		case 0x382:
+			o := runtime.Member[testAllTypesProto2_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesProto2_OneofString)
+			o.OneofString, i = d.RawText(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesProto2_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesProto2_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesProto2_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesProto2_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesProto2_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesProto2_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x663:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
+			m.xxx_hidden_DefaultInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[2], 95, 129)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt64 = int64(v)
+		case 0x790:
+			m.xxx_hidden_DefaultInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 96, 129)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint32 = uint32(v)
+		case 0x798:
+			m.xxx_hidden_DefaultUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 97, 129)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint64 = v
+		case 0x7a0:
+			m.xxx_hidden_DefaultUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 98, 129)
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x7a8:
+			m.xxx_hidden_DefaultSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 99, 129)
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
+		case 0x7b0:
+			m.xxx_hidden_DefaultSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 100, 129)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed32 = uint32(v)
+		case 0x7bd:
+			m.xxx_hidden_DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 101, 129)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed64 = uint64(v)
+		case 0x7c1:
+			m.xxx_hidden_DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 102, 129)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed32 = int32(v)
+		case 0x7cd:
+			m.xxx_hidden_DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 103, 129)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed64 = int64(v)
+		case 0x7d1:
+			m.xxx_hidden_DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 104, 129)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
+		case 0x7dd:
+			m.xxx_hidden_DefaultFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 105, 129)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
+		case 0x7e1:
+			m.xxx_hidden_DefaultDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 106, 129)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBool = v != 0
+		case 0x7e8:
+			m.xxx_hidden_DefaultBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 107, 129)
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x7f2:
 			if m.xxx_hidden_DefaultString == nil {
 				if m.xxx_hidden_DefaultString = oldDefaultString; m.xxx_hidden_DefaultString == nil {
 					m.xxx_hidden_DefaultString = new(string)
 				}
 			}
-			*m.xxx_hidden_DefaultString = d.String(v)
+			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 108, 129)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
+		case 0x7fa:
+			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Fieldname1 = int32(v)
+		case 0xc88:
+			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 110, 129)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName2 = int32(v)
+		case 0xc90:
+			m.xxx_hidden_FieldName2, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 111, 129)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName3 = int32(v)
+		case 0xc98:
+			m.xxx_hidden_XFieldName3, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 112, 129)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name4_ = int32(v)
+		case 0xca0:
+			m.xxx_hidden_Field_Name4_, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 113, 129)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field0Name5 = int32(v)
+		case 0xca8:
+			m.xxx_hidden_Field0Name5, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 114, 129)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_0Name6 = int32(v)
+		case 0xcb0:
+			m.xxx_hidden_Field_0Name6, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 115, 129)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName7 = int32(v)
+		case 0xcb8:
+			m.xxx_hidden_FieldName7, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 116, 129)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName8 = int32(v)
+		case 0xcc0:
+			m.xxx_hidden_FieldName8, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 117, 129)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name9 = int32(v)
+		case 0xcc8:
+			m.xxx_hidden_Field_Name9, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 118, 129)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name10 = int32(v)
+		case 0xcd0:
+			m.xxx_hidden_Field_Name10, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 119, 129)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELD_NAME11 = int32(v)
+		case 0xcd8:
+			m.xxx_hidden_FIELD_NAME11, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 120, 129)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELDName12 = int32(v)
+		case 0xce0:
+			m.xxx_hidden_FIELDName12, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 121, 129)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName13 = int32(v)
+		case 0xce8:
+			m.xxx_hidden_XFieldName13, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 122, 129)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_X_FieldName14 = int32(v)
+		case 0xcf0:
+			m.xxx_hidden_X_FieldName14, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 123, 129)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name15 = int32(v)
+		case 0xcf8:
+			m.xxx_hidden_Field_Name15, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 124, 129)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field__Name16 = int32(v)
+		case 0xd00:
+			m.xxx_hidden_Field__Name16, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 125, 129)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName17__ = int32(v)
+		case 0xd08:
+			m.xxx_hidden_FieldName17__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 126, 129)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName18__ = int32(v)
+		case 0xd10:
+			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
-		case 0xfa2: // message_set_correct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_MessageSetCorrect == nil {
-				m.xxx_hidden_MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_MessageSetCorrect, depth); err != nil {
-				return err
-			}
+		case 0xfa2:
+			m.xxx_hidden_MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return runtime.ErrDepth
-				}
-			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -7935,13 +3464,10 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -7980,8 +3506,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -7991,14 +3516,14 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8032,158 +3557,89 @@ func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Corecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.xxx_hidden_Corecursive != nil {
+		w, i = m.xxx_hidden_Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.xxx_hidden_Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_NestedMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_Corecursive == nil {
-				m.xxx_hidden_Corecursive = new(TestAllTypesProto2)
-			}
-			if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_A = 0
 	oldCorecursive := m.xxx_hidden_Corecursive
 	m.xxx_hidden_Corecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x12:
 			if m.xxx_hidden_Corecursive != nil {
-				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_Corecursive = oldCorecursive; m.xxx_hidden_Corecursive == nil {
 					m.xxx_hidden_Corecursive = new(TestAllTypesProto2)
 				}
-				if err := m.xxx_hidden_Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
@@ -8193,34 +3649,23 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8228,10 +3673,7 @@ func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8270,8 +3712,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8281,14 +3722,14 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8327,134 +3768,78 @@ func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32)), 0xcd8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_Data, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_Data)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_GroupInt32 = 0
 	m.xxx_hidden_GroupUint32 = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
@@ -8464,34 +3849,25 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8499,10 +3875,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) err
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8543,8 +3916,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8554,14 +3926,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(da
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8600,164 +3972,94 @@ func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32)), 0xcf0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32))), 0xce8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MultiWordGroupField, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MultiWordGroupField)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x668: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x668:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x670: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x670:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_GroupInt32 = 0
 	m.xxx_hidden_GroupUint32 = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x668: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x668:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x670: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x670:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8765,10 +4067,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []b
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8809,8 +4108,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8820,14 +4118,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTS
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8860,40 +4158,24 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		l := len(*m.xxx_hidden_Str)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_Str))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 12 {
-		w, i = e.Grow(w, i, 12)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 12)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Str
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension1, allocated at once.
@@ -8906,28 +4188,28 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	if n == nil {
+		return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MessageSetCorrectExtension1)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_Str == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_Str = &s.Str
@@ -8935,102 +4217,75 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime
 					m.xxx_hidden_Str = new(string)
 				}
 			}
-			*m.xxx_hidden_Str = d.String(v)
+			*m.xxx_hidden_Str, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	oldStr := m.xxx_hidden_Str
 	m.xxx_hidden_Str = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_Str == nil {
 				if m.xxx_hidden_Str = oldStr; m.xxx_hidden_Str == nil {
 					m.xxx_hidden_Str = new(string)
 				}
 			}
-			*m.xxx_hidden_Str = d.String(v)
+			*m.xxx_hidden_Str, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9038,10 +4293,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []b
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9082,8 +4334,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9093,14 +4344,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTS
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9138,134 +4389,84 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
-		i--
-		w[i] = 0x48
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I))), 0x48)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_MessageSetCorrectExtension2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_I = int32(v)
+		case 0x48:
+			m.xxx_hidden_I, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_I = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_I = int32(v)
+		case 0x48:
+			m.xxx_hidden_I, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9273,10 +4474,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) erro
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9317,8 +4515,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9328,14 +4525,14 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(dat
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9378,165 +4575,106 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto2_ExtensionWithOneof_A:
 		if v != nil {
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.A)))
-			i--
-			w[i] = 0x8
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v.A))), 0x8)
 		}
 	case *testAllTypesProto2_ExtensionWithOneof_B:
 		if v != nil {
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.B)))
-			i--
-			w[i] = 0x10
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v.B))), 0x10)
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_ExtensionWithOneof, int) {
+	if m == nil {
+		m = new(TestAllTypesProto2_ExtensionWithOneof)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
-		case 0x10: // b
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
+		case 0x8:
+			o := new(testAllTypesProto2_ExtensionWithOneof_A)
+			o.A, i = runtime.Int[int32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x10:
+			o := new(testAllTypesProto2_ExtensionWithOneof_B)
+			o.B, i = runtime.Int[int32](p, i)
+			m.xxx_hidden_OneofField = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
-		case 0x10: // b
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
+		case 0x8:
+			o := new(testAllTypesProto2_ExtensionWithOneof_A)
+			o.A, i = runtime.Int[int32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x10:
+			o := new(testAllTypesProto2_ExtensionWithOneof_B)
+			o.B, i = runtime.Int[int32](p, i)
+			m.xxx_hidden_OneofField = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
-	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
-	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ForeignMessageProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9544,10 +4682,7 @@ func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9586,8 +4721,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9597,14 +4731,14 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9640,104 +4774,68 @@ func (m *ForeignMessageProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageProto2, int) {
+	if m == nil {
+		m = new(ForeignMessageProto2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_C = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *GroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
@@ -9747,34 +4845,21 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *GroupField) Unmarshal(data []byte) error {
-	*m = GroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
-	*m = GroupField{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *GroupField) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = GroupField{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9782,10 +4867,7 @@ func (m *GroupField) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9824,8 +4906,7 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9835,14 +4916,14 @@ func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9879,164 +4960,92 @@ func (m *GroupField) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0x7
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32)), 0x7d8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0x7
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32))), 0x7d0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
+	if m == nil {
+		m = new(GroupField)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x3d0: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x3d0:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x3d8: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x3d8:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_GroupInt32 = 0
 	m.xxx_hidden_GroupUint32 = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x3d0: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x3d0:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x3d8: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x3d8:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
-	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
-	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = UnknownToTestAllTypes{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -10044,10 +5053,7 @@ func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10086,8 +5092,7 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error)
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10097,14 +5102,14 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10138,12 +5143,10 @@ func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		l := len(*m.xxx_hidden_OptionalString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_OptionalString))
 	}
 	if m.xxx_hidden_NestedMessage != nil {
-		l := m.xxx_hidden_NestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_NestedMessage.SizeOf())
 	}
 	if m.xxx_hidden_Optionalgroup != nil {
 		n += 4 + m.xxx_hidden_Optionalgroup.SizeOf()
@@ -10157,125 +5160,51 @@ func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	if n := len(m.xxx_hidden_RepeatedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x3f
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k]))), 0x3f98)
 		}
 	}
-	if i < 3 {
-		w, i = e.Grow(w, i, 3)
-	}
+	w, i = e.Room(w, i, 3)
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0x3e
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_OptionalBool))), 0x3ef0)
 	}
-	if v := m.xxx_hidden_Optionalgroup; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe4
-		w[i+1] = 0x3e
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-				i--
-				w[i] = 0x8
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe3
-		w[i+1] = 0x3e
+	if m.xxx_hidden_Optionalgroup != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0x3ee4)
+		w, i = m.xxx_hidden_Optionalgroup.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0x3ee3)
 	}
-	if v := m.xxx_hidden_NestedMessage; v != nil {
+	if m.xxx_hidden_NestedMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.xxx_hidden_NestedMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x3e
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x3eda)
 	}
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		v := *m.xxx_hidden_OptionalString
-		if i < 24+len(v) {
-			w, i = e.Grow(w, i, 24+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0x3e
+		w, i = e.Room(w, i, 24+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ed2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc8
-		w[i+1] = 0x3e
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32))), 0x3ec8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastUnknownToTestAllTypesParts is room for the optional values and messages of one UnknownToTestAllTypes, allocated at once.
@@ -10289,38 +5218,31 @@ type pbfastUnknownToTestAllTypesNode struct {
 	s pbfastUnknownToTestAllTypesParts
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastUnknownToTestAllTypesNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
+	if n == nil {
+		return (*UnknownToTestAllTypes)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *UnknownToTestAllTypes) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypesParts) (*UnknownToTestAllTypes, int) {
+	if m == nil {
+		m = new(UnknownToTestAllTypes)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x1f48: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x1f48:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 6)
-		case 0x1f52: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f52:
 			if m.xxx_hidden_OptionalString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_OptionalString = &s.OptionalString
@@ -10328,77 +5250,31 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pb
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 6)
-		case 0x1f5a: // nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x1f5a:
+			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_NestedMessage == nil {
+				m.xxx_hidden_NestedMessage = &s.NestedMessage
 			}
-			if m.xxx_hidden_NestedMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.xxx_hidden_NestedMessage = &s.NestedMessage
-				} else {
-					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
-				}
-			}
-			if err := m.xxx_hidden_NestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f63: // optionalgroup, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x1f70: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+			m.xxx_hidden_NestedMessage, i = m.xxx_hidden_NestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x1f63:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x1f70:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
-		case 0x1f98: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0x1f9a: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
+		case 0x1f98:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0x1f9a:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_OptionalInt32 = 0
@@ -10409,182 +5285,83 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth 
 	m.xxx_hidden_Optionalgroup = nil
 	m.xxx_hidden_OptionalBool = false
 	m.xxx_hidden_RepeatedInt32 = m.xxx_hidden_RepeatedInt32[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x1f48: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
+		case 0x1f48:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 6)
-		case 0x1f52: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f52:
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
 					m.xxx_hidden_OptionalString = new(string)
 				}
 			}
-			*m.xxx_hidden_OptionalString = d.String(v)
+			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 6)
-		case 0x1f5a: // nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1f5a:
 			if m.xxx_hidden_NestedMessage != nil {
-				if err := m.xxx_hidden_NestedMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_NestedMessage, i = m.xxx_hidden_NestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_NestedMessage = oldNestedMessage; m.xxx_hidden_NestedMessage == nil {
 					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
 				}
-				{
-					m, p, depth := m.xxx_hidden_NestedMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					clear(m.XXX_presence[:])
-					m.xxx_hidden_C = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0x8: // c
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.xxx_hidden_C = int32(v)
-							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.xxx_hidden_NestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x1f63: // optionalgroup, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x1f70: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
+		case 0x1f63:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x1f70:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
-		case 0x1f98: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0x1f9a: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
+		case 0x1f98:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0x1f9a:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_A)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
-	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
-	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -10592,10 +5369,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error 
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10634,8 +5408,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10645,14 +5418,14 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10688,135 +5461,86 @@ func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes_OptionalGroup, int) {
+	if m == nil {
+		m = new(UnknownToTestAllTypes_OptionalGroup)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_A = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
-	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
-	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = NullHypothesisProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -10824,10 +5548,7 @@ func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -10866,8 +5587,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -10877,14 +5597,14 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -10917,105 +5637,74 @@ func (m *NullHypothesisProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*NullHypothesisProto2, int) {
+	if m == nil {
+		m = new(NullHypothesisProto2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
-	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
-	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = EnumOnlyProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11023,10 +5712,7 @@ func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11065,8 +5751,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11076,14 +5761,14 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11114,104 +5799,68 @@ func (m *EnumOnlyProto2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*EnumOnlyProto2, int) {
+	if m == nil {
+		m = new(EnumOnlyProto2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *OneStringProto2) Unmarshal(data []byte) error {
-	*m = OneStringProto2{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
-	*m = OneStringProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = OneStringProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11219,10 +5868,7 @@ func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11261,8 +5907,7 @@ func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11272,14 +5917,14 @@ func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error)
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11308,38 +5953,24 @@ func (m *OneStringProto2) SizeOf() (n int) {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		l := len(*m.xxx_hidden_Data)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_Data))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Data
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0xa
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastOneStringProto2Parts is room for the optional values and messages of one OneStringProto2, allocated at once.
@@ -11352,28 +5983,28 @@ type pbfastOneStringProto2Node struct {
 	s pbfastOneStringProto2Parts
 }
 
-func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastOneStringProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
+	if n == nil {
+		return (*OneStringProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *OneStringProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOneStringProto2Parts) (*OneStringProto2, int) {
+	if m == nil {
+		m = new(OneStringProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.xxx_hidden_Data == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_Data = &s.Data
@@ -11381,98 +6012,64 @@ func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOn
 					m.xxx_hidden_Data = new(string)
 				}
 			}
-			*m.xxx_hidden_Data = d.String(v)
+			*m.xxx_hidden_Data, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	oldData := m.xxx_hidden_Data
 	m.xxx_hidden_Data = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
 			if m.xxx_hidden_Data == nil {
 				if m.xxx_hidden_Data = oldData; m.xxx_hidden_Data == nil {
 					m.xxx_hidden_Data = new(string)
 				}
 			}
-			*m.xxx_hidden_Data = d.String(v)
+			*m.xxx_hidden_Data, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
-	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
-	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ProtoWithKeywords{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11480,10 +6077,7 @@ func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -11522,8 +6116,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11533,14 +6126,14 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11572,58 +6165,35 @@ func (m *ProtoWithKeywords) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Inline)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		l := len(*m.xxx_hidden_Concept)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_Concept))
 	}
 	for _, v := range m.xxx_hidden_Requires {
-		l := len(v)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(v))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	for k := len(m.xxx_hidden_Requires) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_Requires[k]
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x1a
+		w, i = e.Room(w, i, 11+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x1a)
 	}
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		v := *m.xxx_hidden_Concept
-		if i < 22+len(v) {
-			w, i = e.Grow(w, i, 22+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 22+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Inline)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Inline))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastProtoWithKeywordsParts is room for the optional values and messages of one ProtoWithKeywords, allocated at once.
@@ -11636,38 +6206,31 @@ type pbfastProtoWithKeywordsNode struct {
 	s pbfastProtoWithKeywordsParts
 }
 
-func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastProtoWithKeywordsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
+	if n == nil {
+		return (*ProtoWithKeywords)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *ProtoWithKeywords) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastProtoWithKeywordsParts) (*ProtoWithKeywords, int) {
+	if m == nil {
+		m = new(ProtoWithKeywords)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // inline
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Inline = int32(v)
+		case 0x8:
+			m.xxx_hidden_Inline, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
-		case 0x12: // concept
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x12:
 			if m.xxx_hidden_Concept == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_Concept = &s.Concept
@@ -11675,148 +6238,81 @@ func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfast
 					m.xxx_hidden_Concept = new(string)
 				}
 			}
-			*m.xxx_hidden_Concept = d.String(v)
+			*m.xxx_hidden_Concept, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
-		case 0x1a: // requires
-			if len(m.xxx_hidden_Requires) == cap(m.xxx_hidden_Requires) {
-				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, runtime.Run(p, i, 0x1a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Requires = append(m.xxx_hidden_Requires, d.String(v))
+		case 0x1a:
+			m.xxx_hidden_Requires, i = d.AppendRawText(m.xxx_hidden_Requires, p, i, 0x1a)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_Inline = 0
 	oldConcept := m.xxx_hidden_Concept
 	m.xxx_hidden_Concept = nil
 	m.xxx_hidden_Requires = m.xxx_hidden_Requires[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // inline
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Inline = int32(v)
+		case 0x8:
+			m.xxx_hidden_Inline, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
-		case 0x12: // concept
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x12:
 			if m.xxx_hidden_Concept == nil {
 				if m.xxx_hidden_Concept = oldConcept; m.xxx_hidden_Concept == nil {
 					m.xxx_hidden_Concept = new(string)
 				}
 			}
-			*m.xxx_hidden_Concept = d.String(v)
+			*m.xxx_hidden_Concept, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
-		case 0x1a: // requires
-			if len(m.xxx_hidden_Requires) == cap(m.xxx_hidden_Requires) {
-				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, runtime.Run(p, i, 0x1a))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Requires = append(m.xxx_hidden_Requires, d.String(v))
+		case 0x1a:
+			m.xxx_hidden_Requires, i = d.AppendRawText(m.xxx_hidden_Requires, p, i, 0x1a)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -11824,13 +6320,10 @@ func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -11869,8 +6362,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -11880,14 +6372,14 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -11960,20 +6452,16 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 1 + 1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
-		l := len(*m.xxx_hidden_RequiredString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_RequiredString))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		l := len(m.xxx_hidden_RequiredBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(m.xxx_hidden_RequiredBytes))
 	}
 	if m.xxx_hidden_RequiredNestedMessage != nil {
-		l := m.xxx_hidden_RequiredNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RequiredNestedMessage.SizeOf())
 	}
 	if m.xxx_hidden_RequiredForeignMessage != nil {
-		l := m.xxx_hidden_RequiredForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RequiredForeignMessage.SizeOf())
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
@@ -11982,20 +6470,16 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
-		l := len(*m.xxx_hidden_RequiredStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_RequiredStringPiece))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
-		l := len(*m.xxx_hidden_RequiredCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_RequiredCord))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RecursiveMessage.SizeOf())
 	}
 	if m.xxx_hidden_OptionalRecursiveMessage != nil {
-		l := m.xxx_hidden_OptionalRecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalRecursiveMessage.SizeOf())
 	}
 	if m.xxx_hidden_Data != nil {
 		n += 4 + m.xxx_hidden_Data.SizeOf()
@@ -12040,384 +6524,166 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 2 + 1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 37) {
-		l := len(*m.xxx_hidden_DefaultString)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_DefaultString))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 38) {
-		l := len(m.xxx_hidden_DefaultBytes)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_DefaultBytes))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
 	if len(m.extensionFields) > 0 {
-		return e.Fallback(w, i, m)
+		w, i = e.Fallback(w, i, m)
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 137+len(m.xxx_hidden_DefaultBytes) {
-		w, i = e.Grow(w, i, 137+len(m.xxx_hidden_DefaultBytes))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 137+len(m.xxx_hidden_DefaultBytes))
 	if protoimpl.X.Present(&m.XXX_presence[1], 38) {
-		i -= len(m.xxx_hidden_DefaultBytes)
-		copy(w[i:], m.xxx_hidden_DefaultBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.xxx_hidden_DefaultBytes), 0xffa)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 37) {
 		v := *m.xxx_hidden_DefaultString
-		if need := 137 + len(m.xxx_hidden_DefaultBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0xf
+		w, i = e.Room(w, i, 137+len(m.xxx_hidden_DefaultBytes)+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 36) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_DefaultBool))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_DefaultBool))), 0xfe8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 35) {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble)), 0xfe1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 34) {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xdd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat)), 0xfdd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 33) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64)), 0xfd1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 32) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32)), 0xfcd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 31) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc1
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64)), 0xfc1)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 30) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xbd
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32)), 0xfbd)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 29) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64))), 0xfb0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 28) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32))), 0xfa8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 27) {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64), 0xfa0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 26) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32)), 0xf98)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 25) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64)), 0xf90)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 24) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0xf
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32))), 0xf88)
 	}
-	if v := m.xxx_hidden_Data; v != nil {
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcc
-		w[i+1] = 0xc
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 19 {
-				w, i = e.Grow(w, i, 19)
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd8
-				w[i+1] = 0xc
-			}
-			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd0
-				w[i+1] = 0xc
-			}
-		}
-		if i < 2 {
-			w, i = e.Grow(w, i, 2)
-		}
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xcb
-		w[i+1] = 0xc
+	if m.xxx_hidden_Data != nil {
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccc)
+		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0)
+		w, i = e.Room(w, i, 2)
+		i = runtime.PutTwo(w, i, 0xccb)
 	}
-	if v := m.xxx_hidden_OptionalRecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x1
+	if m.xxx_hidden_OptionalRecursiveMessage != nil {
+		w, i = m.xxx_hidden_OptionalRecursiveMessage.pbfastEncode(e, w, i, 0xe2)
 	}
-	if v := m.xxx_hidden_RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.xxx_hidden_RecursiveMessage != nil {
+		w, i = m.xxx_hidden_RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if i < 48 {
-		w, i = e.Grow(w, i, 48)
-	}
+	w, i = e.Room(w, i, 48)
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		v := *m.xxx_hidden_RequiredCord
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		v := *m.xxx_hidden_RequiredStringPiece
-		if i < 48+len(v) {
-			w, i = e.Grow(w, i, 48+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 48+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredForeignEnum))), 0x1b0)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredNestedEnum))), 0x1a8)
 	}
-	if v := m.xxx_hidden_RequiredForeignMessage; v != nil {
+	if m.xxx_hidden_RequiredForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.xxx_hidden_RequiredForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.xxx_hidden_RequiredNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.xxx_hidden_RequiredNestedMessage != nil {
+		w, i = m.xxx_hidden_RequiredNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if i < 122+len(m.xxx_hidden_RequiredBytes) {
-		w, i = e.Grow(w, i, 122+len(m.xxx_hidden_RequiredBytes))
-	}
+	w, i = e.Room(w, i, 122+len(m.xxx_hidden_RequiredBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i -= len(m.xxx_hidden_RequiredBytes)
-		copy(w[i:], m.xxx_hidden_RequiredBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_RequiredBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_RequiredBytes), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_RequiredString
-		if need := 122 + len(m.xxx_hidden_RequiredBytes) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		w, i = e.Room(w, i, 122+len(m.xxx_hidden_RequiredBytes)+len(v))
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_RequiredBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_RequiredBool))), 0x68)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RequiredDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RequiredDouble)), 0x61)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RequiredFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RequiredFloat)), 0x5d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredSfixed64)), 0x51)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredSfixed32)), 0x4d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredFixed64)), 0x41)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredFixed32)), 0x3d)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint64))), 0x30)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint32))), 0x28)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_RequiredUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.xxx_hidden_RequiredUint64), 0x20)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredUint32)), 0x18)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredInt64)), 0x10)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
@@ -12434,146 +6700,67 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 	s pbfastTestAllRequiredTypesProto2Parts
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2Parts) (*TestAllRequiredTypesProto2, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // required_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_RequiredInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 39)
-		case 0x10: // required_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_RequiredInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 39)
-		case 0x18: // required_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_RequiredUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 39)
-		case 0x20: // required_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredUint64 = v
+		case 0x20:
+			m.xxx_hidden_RequiredUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 39)
-		case 0x28: // required_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_RequiredSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 39)
-		case 0x30: // required_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_RequiredSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 39)
-		case 0x3d: // required_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_RequiredFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 39)
-		case 0x41: // required_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_RequiredFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 39)
-		case 0x4d: // required_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_RequiredSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 39)
-		case 0x51: // required_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_RequiredSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 39)
-		case 0x5d: // required_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_RequiredFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 39)
-		case 0x61: // required_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_RequiredDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 39)
-		case 0x68: // required_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredBool = v != 0
+		case 0x68:
+			m.xxx_hidden_RequiredBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 39)
-		case 0x72: // required_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x72:
 			if m.xxx_hidden_RequiredString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RequiredString = &s.RequiredString
@@ -12581,82 +6768,25 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.xxx_hidden_RequiredString = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredString = d.String(v)
+			*m.xxx_hidden_RequiredString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 39)
-		case 0x7a: // required_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
-		case 0x92: // required_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x92:
+			m.xxx_hidden_RequiredNestedMessage, i = m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_RequiredForeignMessage == nil {
+				m.xxx_hidden_RequiredForeignMessage = &s.RequiredForeignMessage
 			}
-			if m.xxx_hidden_RequiredNestedMessage == nil {
-				m.xxx_hidden_RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
-			}
-			if err := m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x9a: // required_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_RequiredForeignMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.xxx_hidden_RequiredForeignMessage = &s.RequiredForeignMessage
-				} else {
-					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
-				}
-			}
-			if err := m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0xa8: // required_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
+			m.xxx_hidden_RequiredForeignMessage, i = m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
+			m.xxx_hidden_RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 39)
-		case 0xb0: // required_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredForeignEnum = ForeignEnumProto2(v)
+		case 0xb0:
+			m.xxx_hidden_RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 39)
-		case 0xc2: // required_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xc2:
 			if m.xxx_hidden_RequiredStringPiece == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RequiredStringPiece = &s.RequiredStringPiece
@@ -12664,17 +6794,9 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.xxx_hidden_RequiredStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredStringPiece = d.String(v)
+			*m.xxx_hidden_RequiredStringPiece, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 39)
-		case 0xca: // required_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_RequiredCord == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RequiredCord = &s.RequiredCord
@@ -12682,170 +6804,54 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.xxx_hidden_RequiredCord = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredCord = d.String(v)
+			*m.xxx_hidden_RequiredCord, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 39)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_RecursiveMessage == nil {
-				m.xxx_hidden_RecursiveMessage = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xe2: // optional_recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalRecursiveMessage == nil {
-				m.xxx_hidden_OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.xxx_hidden_OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt32 = int32(v)
+		case 0xda:
+			m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xe2:
+			m.xxx_hidden_OptionalRecursiveMessage, i = m.xxx_hidden_OptionalRecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
+			m.xxx_hidden_DefaultInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 24, 39)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt64 = int64(v)
+		case 0x790:
+			m.xxx_hidden_DefaultInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 25, 39)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint32 = uint32(v)
+		case 0x798:
+			m.xxx_hidden_DefaultUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 26, 39)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint64 = v
+		case 0x7a0:
+			m.xxx_hidden_DefaultUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 27, 39)
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x7a8:
+			m.xxx_hidden_DefaultSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 28, 39)
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
+		case 0x7b0:
+			m.xxx_hidden_DefaultSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 29, 39)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed32 = uint32(v)
+		case 0x7bd:
+			m.xxx_hidden_DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 30, 39)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed64 = uint64(v)
+		case 0x7c1:
+			m.xxx_hidden_DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 31, 39)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed32 = int32(v)
+		case 0x7cd:
+			m.xxx_hidden_DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 32, 39)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed64 = int64(v)
+		case 0x7d1:
+			m.xxx_hidden_DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 33, 39)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
+		case 0x7dd:
+			m.xxx_hidden_DefaultFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 34, 39)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
+		case 0x7e1:
+			m.xxx_hidden_DefaultDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 35, 39)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBool = v != 0
+		case 0x7e8:
+			m.xxx_hidden_DefaultBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 36, 39)
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x7f2:
 			if m.xxx_hidden_DefaultString == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_DefaultString = &s.DefaultString
@@ -12853,39 +6859,23 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, 
 					m.xxx_hidden_DefaultString = new(string)
 				}
 			}
-			*m.xxx_hidden_DefaultString = d.String(v)
+			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 37, 39)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
+		case 0x7fa:
+			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
 	clear(m.XXX_presence[:])
@@ -12936,544 +6926,214 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, d
 	oldDefaultString := m.xxx_hidden_DefaultString
 	m.xxx_hidden_DefaultString = nil
 	m.xxx_hidden_DefaultBytes = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // required_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredInt32 = int32(v)
+		case 0x8:
+			m.xxx_hidden_RequiredInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 39)
-		case 0x10: // required_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredInt64 = int64(v)
+		case 0x10:
+			m.xxx_hidden_RequiredInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 39)
-		case 0x18: // required_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredUint32 = uint32(v)
+		case 0x18:
+			m.xxx_hidden_RequiredUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 39)
-		case 0x20: // required_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredUint64 = v
+		case 0x20:
+			m.xxx_hidden_RequiredUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 39)
-		case 0x28: // required_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x28:
+			m.xxx_hidden_RequiredSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 39)
-		case 0x30: // required_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredSint64 = runtime.UnZigZag(v)
+		case 0x30:
+			m.xxx_hidden_RequiredSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 39)
-		case 0x3d: // required_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFixed32 = uint32(v)
+		case 0x3d:
+			m.xxx_hidden_RequiredFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 39)
-		case 0x41: // required_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFixed64 = uint64(v)
+		case 0x41:
+			m.xxx_hidden_RequiredFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 39)
-		case 0x4d: // required_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredSfixed32 = int32(v)
+		case 0x4d:
+			m.xxx_hidden_RequiredSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 39)
-		case 0x51: // required_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredSfixed64 = int64(v)
+		case 0x51:
+			m.xxx_hidden_RequiredSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 39)
-		case 0x5d: // required_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredFloat = math.Float32frombits(v)
+		case 0x5d:
+			m.xxx_hidden_RequiredFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 39)
-		case 0x61: // required_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RequiredDouble = math.Float64frombits(v)
+		case 0x61:
+			m.xxx_hidden_RequiredDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 11, 39)
-		case 0x68: // required_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredBool = v != 0
+		case 0x68:
+			m.xxx_hidden_RequiredBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 39)
-		case 0x72: // required_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x72:
 			if m.xxx_hidden_RequiredString == nil {
 				if m.xxx_hidden_RequiredString = oldRequiredString; m.xxx_hidden_RequiredString == nil {
 					m.xxx_hidden_RequiredString = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredString = d.String(v)
+			*m.xxx_hidden_RequiredString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 39)
-		case 0x7a: // required_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredBytes = d.PresentBytes(v)
+		case 0x7a:
+			m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
-		case 0x92: // required_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x92:
 			if m.xxx_hidden_RequiredNestedMessage != nil {
-				if err := m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RequiredNestedMessage, i = m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RequiredNestedMessage = oldRequiredNestedMessage; m.xxx_hidden_RequiredNestedMessage == nil {
 					m.xxx_hidden_RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
 				}
-				if err := m.xxx_hidden_RequiredNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_RequiredNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // required_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.xxx_hidden_RequiredForeignMessage != nil {
-				if err := m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RequiredForeignMessage, i = m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RequiredForeignMessage = oldRequiredForeignMessage; m.xxx_hidden_RequiredForeignMessage == nil {
 					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				{
-					m, p, depth := m.xxx_hidden_RequiredForeignMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					clear(m.XXX_presence[:])
-					m.xxx_hidden_C = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0x8: // c
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.xxx_hidden_C = int32(v)
-							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.xxx_hidden_RequiredForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // required_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
+		case 0xa8:
+			m.xxx_hidden_RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 39)
-		case 0xb0: // required_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RequiredForeignEnum = ForeignEnumProto2(v)
+		case 0xb0:
+			m.xxx_hidden_RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 39)
-		case 0xc2: // required_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xc2:
 			if m.xxx_hidden_RequiredStringPiece == nil {
 				if m.xxx_hidden_RequiredStringPiece = oldRequiredStringPiece; m.xxx_hidden_RequiredStringPiece == nil {
 					m.xxx_hidden_RequiredStringPiece = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredStringPiece = d.String(v)
+			*m.xxx_hidden_RequiredStringPiece, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 39)
-		case 0xca: // required_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_RequiredCord == nil {
 				if m.xxx_hidden_RequiredCord = oldRequiredCord; m.xxx_hidden_RequiredCord == nil {
 					m.xxx_hidden_RequiredCord = new(string)
 				}
 			}
-			*m.xxx_hidden_RequiredCord = d.String(v)
+			*m.xxx_hidden_RequiredCord, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 39)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xda:
 			if m.xxx_hidden_RecursiveMessage != nil {
-				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RecursiveMessage = oldRecursiveMessage; m.xxx_hidden_RecursiveMessage == nil {
 					m.xxx_hidden_RecursiveMessage = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.xxx_hidden_RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xe2: // optional_recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xe2:
 			if m.xxx_hidden_OptionalRecursiveMessage != nil {
-				if err := m.xxx_hidden_OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalRecursiveMessage, i = m.xxx_hidden_OptionalRecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalRecursiveMessage = oldOptionalRecursiveMessage; m.xxx_hidden_OptionalRecursiveMessage == nil {
 					m.xxx_hidden_OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.xxx_hidden_OptionalRecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_OptionalRecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x64b: // data, a group
-			var err error
-			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-				return err
-			}
-		case 0x788: // default_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt32 = int32(v)
+		case 0x64b:
+			i = d.Fallback(p, i, tag, m, depth)
+		case 0x788:
+			m.xxx_hidden_DefaultInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 24, 39)
-		case 0x790: // default_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultInt64 = int64(v)
+		case 0x790:
+			m.xxx_hidden_DefaultInt64, i = runtime.Int[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 25, 39)
-		case 0x798: // default_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint32 = uint32(v)
+		case 0x798:
+			m.xxx_hidden_DefaultUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 26, 39)
-		case 0x7a0: // default_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultUint64 = v
+		case 0x7a0:
+			m.xxx_hidden_DefaultUint64, i = runtime.Varint(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 27, 39)
-		case 0x7a8: // default_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
+		case 0x7a8:
+			m.xxx_hidden_DefaultSint32, i = runtime.Sint32(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 28, 39)
-		case 0x7b0: // default_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
+		case 0x7b0:
+			m.xxx_hidden_DefaultSint64, i = runtime.Sint64(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 29, 39)
-		case 0x7bd: // default_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed32 = uint32(v)
+		case 0x7bd:
+			m.xxx_hidden_DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 30, 39)
-		case 0x7c1: // default_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFixed64 = uint64(v)
+		case 0x7c1:
+			m.xxx_hidden_DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 31, 39)
-		case 0x7cd: // default_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed32 = int32(v)
+		case 0x7cd:
+			m.xxx_hidden_DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 32, 39)
-		case 0x7d1: // default_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultSfixed64 = int64(v)
+		case 0x7d1:
+			m.xxx_hidden_DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 33, 39)
-		case 0x7dd: // default_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
+		case 0x7dd:
+			m.xxx_hidden_DefaultFloat, i = runtime.Fixed32[float32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 34, 39)
-		case 0x7e1: // default_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
+		case 0x7e1:
+			m.xxx_hidden_DefaultDouble, i = runtime.Fixed64[float64](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 35, 39)
-		case 0x7e8: // default_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBool = v != 0
+		case 0x7e8:
+			m.xxx_hidden_DefaultBool, i = runtime.Bool(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 36, 39)
-		case 0x7f2: // default_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x7f2:
 			if m.xxx_hidden_DefaultString == nil {
 				if m.xxx_hidden_DefaultString = oldDefaultString; m.xxx_hidden_DefaultString == nil {
 					m.xxx_hidden_DefaultString = new(string)
 				}
 			}
-			*m.xxx_hidden_DefaultString = d.String(v)
+			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 37, 39)
-		case 0x7fa: // default_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
+		case 0x7fa:
+			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				var err error
-				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
-					return err
-				}
-				continue
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
+				i = d.Fallback(p, i, tag, m, depth)
+			} else {
+				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -13481,13 +7141,10 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) e
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -13528,8 +7185,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -13539,14 +7195,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -13580,124 +7236,58 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Corecursive.SizeOf())
 	}
 	if m.xxx_hidden_OptionalCorecursive != nil {
-		l := m.xxx_hidden_OptionalCorecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_OptionalCorecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.xxx_hidden_OptionalCorecursive != nil {
+		w, i = m.xxx_hidden_OptionalCorecursive.pbfastEncode(e, w, i, 0x1a)
 	}
-	if v := m.xxx_hidden_OptionalCorecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+	if m.xxx_hidden_Corecursive != nil {
+		w, i = m.xxx_hidden_Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.xxx_hidden_Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_NestedMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_Corecursive == nil {
-				m.xxx_hidden_Corecursive = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0x1a: // optional_corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalCorecursive == nil {
-				m.xxx_hidden_OptionalCorecursive = new(TestAllRequiredTypesProto2)
-			}
-			if err := m.xxx_hidden_OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
+		case 0x1a:
+			m.xxx_hidden_OptionalCorecursive, i = m.xxx_hidden_OptionalCorecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_A = 0
@@ -13705,81 +7295,42 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decode
 	m.xxx_hidden_Corecursive = nil
 	oldOptionalCorecursive := m.xxx_hidden_OptionalCorecursive
 	m.xxx_hidden_OptionalCorecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x12:
 			if m.xxx_hidden_Corecursive != nil {
-				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_Corecursive = oldCorecursive; m.xxx_hidden_Corecursive == nil {
 					m.xxx_hidden_Corecursive = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.xxx_hidden_Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x1a: // optional_corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1a:
 			if m.xxx_hidden_OptionalCorecursive != nil {
-				if err := m.xxx_hidden_OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalCorecursive, i = m.xxx_hidden_OptionalCorecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalCorecursive = oldOptionalCorecursive; m.xxx_hidden_OptionalCorecursive == nil {
 					m.xxx_hidden_OptionalCorecursive = new(TestAllRequiredTypesProto2)
 				}
-				if err := m.xxx_hidden_OptionalCorecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_OptionalCorecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
@@ -13787,6 +7338,9 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
@@ -13796,43 +7350,28 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -13840,13 +7379,10 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -13885,8 +7421,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -13896,14 +7431,14 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -13942,176 +7477,100 @@ func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 19 {
-		w, i = e.Grow(w, i, 19)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 19)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32)), 0xcd8)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0xc
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32))), 0xcd0)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_Data, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_Data)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_GroupInt32 = 0
 	m.xxx_hidden_GroupUint32 = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x650: // group_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupInt32 = int32(v)
+		case 0x650:
+			m.xxx_hidden_GroupInt32, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
-		case 0x658: // group_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_GroupUint32 = uint32(v)
+		case 0x658:
+			m.xxx_hidden_GroupUint32, i = runtime.Int[uint32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14119,13 +7578,10 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -14166,8 +7622,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -14177,14 +7632,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -14217,40 +7672,24 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		l := len(*m.xxx_hidden_Str)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(*m.xxx_hidden_Str))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 12 {
-		w, i = e.Grow(w, i, 12)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 12)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Str
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension1, allocated at once.
@@ -14263,28 +7702,28 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	if n == nil {
+		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_Str == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_Str = &s.Str
@@ -14292,64 +7731,43 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d 
 					m.xxx_hidden_Str = new(string)
 				}
 			}
-			*m.xxx_hidden_Str = d.String(v)
+			*m.xxx_hidden_Str, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	oldStr := m.xxx_hidden_Str
 	m.xxx_hidden_Str = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xca: // str
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xca:
 			if m.xxx_hidden_Str == nil {
 				if m.xxx_hidden_Str = oldStr; m.xxx_hidden_Str == nil {
 					m.xxx_hidden_Str = new(string)
 				}
 			}
-			*m.xxx_hidden_Str = d.String(v)
+			*m.xxx_hidden_Str, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
@@ -14357,49 +7775,37 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14407,13 +7813,10 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
 	}
-	if err := proto.CheckInitialized(m); err != nil {
-		return err
-	}
-	return nil
+	return proto.CheckInitialized(m)
 }
 
 // SizeVT is SizeOf.
@@ -14454,8 +7857,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -14465,14 +7867,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -14510,134 +7912,80 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
-		i--
-		w[i] = 0x48
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I))), 0x48)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+	if m == nil {
+		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_I = int32(v)
+		case 0x48:
+			m.xxx_hidden_I, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
 	m.xxx_hidden_I = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x48: // i
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_I = int32(v)
+		case 0x48:
+			m.xxx_hidden_I, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof) Unmarshal(data []byte) error {
-	*m = TestLargeOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -14645,10 +7993,7 @@ func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -14687,8 +8032,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -14698,14 +8042,14 @@ func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -14736,430 +8080,184 @@ func (m *TestLargeOneof) SizeOf() (n int) {
 	switch v := m.xxx_hidden_LargeOneof.(type) {
 	case *testLargeOneof_A1_:
 		if v != nil {
-			l := v.A1.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A1.SizeOf())
 		}
 	case *testLargeOneof_A2_:
 		if v != nil {
-			l := v.A2.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A2.SizeOf())
 		}
 	case *testLargeOneof_A3_:
 		if v != nil {
-			l := v.A3.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A3.SizeOf())
 		}
 	case *testLargeOneof_A4_:
 		if v != nil {
-			l := v.A4.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A4.SizeOf())
 		}
 	case *testLargeOneof_A5_:
 		if v != nil {
-			l := v.A5.SizeOf()
-			n += 1 + l + runtime.SizeVarint(uint64(l))
+			n += 1 + runtime.SizeBytes(v.A5.SizeOf())
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.xxx_hidden_LargeOneof.(type) {
 	case *testLargeOneof_A1_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A1; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0xa
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0xa)
 		}
 	case *testLargeOneof_A2_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A2; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x12
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 		}
 	case *testLargeOneof_A3_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A3; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x1a
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x1a)
 		}
 	case *testLargeOneof_A4_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A4; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x22
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x22)
 		}
 	case *testLargeOneof_A5_:
 		if v != nil {
 			end := len(w) - i
 			if m := v.A5; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
 			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i--
-			w[i] = 0x2a
+			w, i = e.Room(w, i, 11)
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x2a)
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof, int) {
+	if m == nil {
+		m = new(TestLargeOneof)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a1
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A1_)
-			if o == nil {
-				o = new(testLargeOneof_A1_)
-			}
-			if o.A1 == nil {
-				o.A1 = new(TestLargeOneof_A1)
-			}
-			if err := o.A1.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := runtime.Member[testLargeOneof_A1_](m.xxx_hidden_LargeOneof)
+			o.A1, i = o.A1.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x12: // a2
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A2_)
-			if o == nil {
-				o = new(testLargeOneof_A2_)
-			}
-			if o.A2 == nil {
-				o.A2 = new(TestLargeOneof_A2)
-			}
-			if err := o.A2.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			o := runtime.Member[testLargeOneof_A2_](m.xxx_hidden_LargeOneof)
+			o.A2, i = o.A2.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x1a: // a3
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A3_)
-			if o == nil {
-				o = new(testLargeOneof_A3_)
-			}
-			if o.A3 == nil {
-				o.A3 = new(TestLargeOneof_A3)
-			}
-			if err := o.A3.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x1a:
+			o := runtime.Member[testLargeOneof_A3_](m.xxx_hidden_LargeOneof)
+			o.A3, i = o.A3.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x22: // a4
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A4_)
-			if o == nil {
-				o = new(testLargeOneof_A4_)
-			}
-			if o.A4 == nil {
-				o.A4 = new(TestLargeOneof_A4)
-			}
-			if err := o.A4.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x22:
+			o := runtime.Member[testLargeOneof_A4_](m.xxx_hidden_LargeOneof)
+			o.A4, i = o.A4.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x2a: // a5
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A5_)
-			if o == nil {
-				o = new(testLargeOneof_A5_)
-			}
-			if o.A5 == nil {
-				o.A5 = new(TestLargeOneof_A5)
-			}
-			if err := o.A5.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x2a:
+			o := runtime.Member[testLargeOneof_A5_](m.xxx_hidden_LargeOneof)
+			o.A5, i = o.A5.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_LargeOneof = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // a1
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A1_)
-			if o == nil {
-				o = new(testLargeOneof_A1_)
-			}
-			if o.A1 == nil {
-				o.A1 = new(TestLargeOneof_A1)
-			}
-			if err := o.A1.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0xa:
+			o := runtime.Member[testLargeOneof_A1_](m.xxx_hidden_LargeOneof)
+			o.A1, i = o.A1.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x12: // a2
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A2_)
-			if o == nil {
-				o = new(testLargeOneof_A2_)
-			}
-			if o.A2 == nil {
-				o.A2 = new(TestLargeOneof_A2)
-			}
-			if err := o.A2.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x12:
+			o := runtime.Member[testLargeOneof_A2_](m.xxx_hidden_LargeOneof)
+			o.A2, i = o.A2.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x1a: // a3
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A3_)
-			if o == nil {
-				o = new(testLargeOneof_A3_)
-			}
-			if o.A3 == nil {
-				o.A3 = new(TestLargeOneof_A3)
-			}
-			if err := o.A3.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x1a:
+			o := runtime.Member[testLargeOneof_A3_](m.xxx_hidden_LargeOneof)
+			o.A3, i = o.A3.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x22: // a4
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A4_)
-			if o == nil {
-				o = new(testLargeOneof_A4_)
-			}
-			if o.A4 == nil {
-				o.A4 = new(TestLargeOneof_A4)
-			}
-			if err := o.A4.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x22:
+			o := runtime.Member[testLargeOneof_A4_](m.xxx_hidden_LargeOneof)
+			o.A4, i = o.A4.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
-		case 0x2a: // a5
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A5_)
-			if o == nil {
-				o = new(testLargeOneof_A5_)
-			}
-			if o.A5 == nil {
-				o.A5 = new(TestLargeOneof_A5)
-			}
-			if err := o.A5.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+		case 0x2a:
+			o := runtime.Member[testLargeOneof_A5_](m.xxx_hidden_LargeOneof)
+			o.A5, i = o.A5.pbfastDecode(d.Part(p, i, depth))
 			m.xxx_hidden_LargeOneof = o
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A1{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15167,10 +8265,7 @@ func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15209,8 +8304,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15220,14 +8314,14 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15258,105 +8352,74 @@ func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A1, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A1)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A2{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15364,10 +8427,7 @@ func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15406,8 +8466,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15417,14 +8476,14 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15455,105 +8514,74 @@ func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A2, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A2)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15561,10 +8589,7 @@ func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15603,8 +8628,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15614,14 +8638,14 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15652,105 +8676,74 @@ func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A3, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A3)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A4{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15758,10 +8751,7 @@ func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15800,8 +8790,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -15811,14 +8800,14 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -15849,105 +8838,74 @@ func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A4, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A4)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
-	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
-	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestLargeOneof_A5{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -15955,10 +8913,7 @@ func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -15997,8 +8952,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -16008,14 +8962,14 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -16046,871 +9000,73 @@ func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestLargeOneof_A5, int) {
+	if m == nil {
+		m = new(TestLargeOneof_A5)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_proto2_opaque_proto_init()
-	runtime.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*GroupField)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*GroupField)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupField)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*GroupField)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*OneStringProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*OneStringProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*OneStringProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*OneStringProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupField).pbfastAppend, (*GroupField).pbfastEncode, (*GroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
 }

@@ -5,7 +5,6 @@ package proto3opaque
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	anypb "google.golang.org/protobuf/types/known/anypb"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -14,49 +13,31 @@ import (
 	wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto3{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -64,10 +45,7 @@ func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -106,8 +84,7 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -117,14 +94,14 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, err
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -152,312 +129,190 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.xxx_hidden_OptionalInt32 != 0 {
-		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
-	}
-	if m.xxx_hidden_OptionalInt64 != 0 {
-		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
-	}
-	if m.xxx_hidden_OptionalUint32 != 0 {
-		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
-	}
-	if m.xxx_hidden_OptionalUint64 != 0 {
-		n += 1 + runtime.SizeVarint(m.xxx_hidden_OptionalUint64)
-	}
-	if m.xxx_hidden_OptionalSint32 != 0 {
-		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
-	}
-	if m.xxx_hidden_OptionalSint64 != 0 {
-		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
-	}
-	if m.xxx_hidden_OptionalFixed32 != 0 {
-		n += 1 + 4
-	}
-	if m.xxx_hidden_OptionalFixed64 != 0 {
-		n += 1 + 8
-	}
-	if m.xxx_hidden_OptionalSfixed32 != 0 {
-		n += 1 + 4
-	}
-	if m.xxx_hidden_OptionalSfixed64 != 0 {
-		n += 1 + 8
-	}
-	if math.Float32bits(m.xxx_hidden_OptionalFloat) != 0 {
-		n += 1 + 4
-	}
-	if math.Float64bits(m.xxx_hidden_OptionalDouble) != 0 {
-		n += 1 + 8
-	}
-	if m.xxx_hidden_OptionalBool {
-		n += 1 + 1
-	}
-	if len(m.xxx_hidden_OptionalString) > 0 {
-		l := len(m.xxx_hidden_OptionalString)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.xxx_hidden_OptionalBytes) > 0 {
-		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeNumber(1, uint64(int64(m.xxx_hidden_OptionalInt32)))
+	n += runtime.SizeNumber(1, uint64(m.xxx_hidden_OptionalInt64))
+	n += runtime.SizeNumber(1, uint64(m.xxx_hidden_OptionalUint32))
+	n += runtime.SizeNumber(1, m.xxx_hidden_OptionalUint64)
+	n += runtime.SizeNumber(1, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+	n += runtime.SizeNumber(1, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+	n += runtime.SizeIf(m.xxx_hidden_OptionalFixed32 != 0, 1+4)
+	n += runtime.SizeIf(m.xxx_hidden_OptionalFixed64 != 0, 1+8)
+	n += runtime.SizeIf(m.xxx_hidden_OptionalSfixed32 != 0, 1+4)
+	n += runtime.SizeIf(m.xxx_hidden_OptionalSfixed64 != 0, 1+8)
+	n += runtime.SizeIf(math.Float32bits(m.xxx_hidden_OptionalFloat) != 0, 1+4)
+	n += runtime.SizeIf(math.Float64bits(m.xxx_hidden_OptionalDouble) != 0, 1+8)
+	n += runtime.SizeIf(m.xxx_hidden_OptionalBool, 1+1)
+	n += runtime.SizeSome(1, len(m.xxx_hidden_OptionalString))
+	n += runtime.SizeSome(1, len(m.xxx_hidden_OptionalBytes))
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalNestedMessage.SizeOf())
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_OptionalForeignMessage.SizeOf())
 	}
-	if m.xxx_hidden_OptionalNestedEnum != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
-	}
-	if m.xxx_hidden_OptionalForeignEnum != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
-	}
-	if m.xxx_hidden_OptionalAliasedEnum != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
-	}
-	if len(m.xxx_hidden_OptionalStringPiece) > 0 {
-		l := len(m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.xxx_hidden_OptionalCord) > 0 {
-		l := len(m.xxx_hidden_OptionalCord)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
+	n += runtime.SizeSome(2, len(m.xxx_hidden_OptionalStringPiece))
+	n += runtime.SizeSome(2, len(m.xxx_hidden_OptionalCord))
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.SizeOf()
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(m.xxx_hidden_RecursiveMessage.SizeOf())
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedInt32))
 	}
 	if len(m.xxx_hidden_RepeatedInt64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedInt64))
 	}
 	if len(m.xxx_hidden_RepeatedUint32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedUint32))
 	}
 	if len(m.xxx_hidden_RepeatedUint64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedUint64))
 	}
 	if len(m.xxx_hidden_RepeatedSint32) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32))
 	}
 	if len(m.xxx_hidden_RepeatedSint64) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64))
 	}
 	if len(m.xxx_hidden_RepeatedFixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedFixed32))
 	}
 	if len(m.xxx_hidden_RepeatedFixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedFixed64))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedSfixed32))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedSfixed64))
 	}
 	if len(m.xxx_hidden_RepeatedFloat) > 0 {
-		l := 4 * len(m.xxx_hidden_RepeatedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_RepeatedFloat))
 	}
 	if len(m.xxx_hidden_RepeatedDouble) > 0 {
-		l := 8 * len(m.xxx_hidden_RepeatedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_RepeatedDouble))
 	}
 	if len(m.xxx_hidden_RepeatedBool) > 0 {
-		l := len(m.xxx_hidden_RepeatedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_RepeatedBool))
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.SizeOf())
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum))
 	}
 	if len(m.xxx_hidden_RepeatedForeignEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum))
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
-		l := len(v)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + runtime.SizeVarint(uint64(k))
-		e += runtime.SizeVarint(uint64(v))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(k))+runtime.SizeVarint(uint64(v)))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + runtime.SizeVarint(k)
-		e += runtime.SizeVarint(v)
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(k)+runtime.SizeVarint(v))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
-		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(runtime.ZigZag(int64(k)))+runtime.SizeVarint(runtime.ZigZag(int64(v))))
 	}
-	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
-	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
-	}
-	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
-	}
+	n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + runtime.SizeBytes(2+8+8))
+	n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + runtime.SizeBytes(2+4+4))
+	n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + runtime.SizeBytes(2+8+8))
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 4
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+4)
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + runtime.SizeVarint(uint64(int64(k)))
-		e += 8
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+8)
 	}
-	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
-	}
+	n += len(m.xxx_hidden_MapBoolBool) * (2 + runtime.SizeBytes(2+1+1))
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		l := v.SizeOf()
-		e += l + runtime.SizeVarint(uint64(l))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += runtime.SizeVarint(uint64(int64(v)))
-		n += 2 + e + runtime.SizeVarint(uint64(e))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt32))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedInt64))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint32))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedUint64))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint32))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeZigZags(m.xxx_hidden_PackedSint64))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFixed32))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedFixed64))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedSfixed32))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedSfixed64))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
-		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(4*len(m.xxx_hidden_PackedFloat))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
-		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedDouble))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
-		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_PackedBool))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
@@ -502,218 +357,149 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
 	}
 	if m.xxx_hidden_OptionalBoolWrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalBoolWrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalBoolWrapper))
 	}
 	if m.xxx_hidden_OptionalInt32Wrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalInt32Wrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalInt32Wrapper))
 	}
 	if m.xxx_hidden_OptionalInt64Wrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalInt64Wrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalInt64Wrapper))
 	}
 	if m.xxx_hidden_OptionalUint32Wrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalUint32Wrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalUint32Wrapper))
 	}
 	if m.xxx_hidden_OptionalUint64Wrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalUint64Wrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalUint64Wrapper))
 	}
 	if m.xxx_hidden_OptionalFloatWrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalFloatWrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalFloatWrapper))
 	}
 	if m.xxx_hidden_OptionalDoubleWrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalDoubleWrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalDoubleWrapper))
 	}
 	if m.xxx_hidden_OptionalStringWrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalStringWrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalStringWrapper))
 	}
 	if m.xxx_hidden_OptionalBytesWrapper != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalBytesWrapper)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalBytesWrapper))
 	}
 	if m.xxx_hidden_RepeatedBoolWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedBoolWrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedInt32Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedInt32Wrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedInt64Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedInt64Wrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedUint32Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedUint32Wrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedUint64Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedUint64Wrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedFloatWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedFloatWrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedDoubleWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedDoubleWrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedStringWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedStringWrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedBytesWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedBytesWrapper {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_OptionalDuration != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalDuration)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalDuration))
 	}
 	if m.xxx_hidden_OptionalTimestamp != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalTimestamp)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalTimestamp))
 	}
 	if m.xxx_hidden_OptionalFieldMask != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalFieldMask)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalFieldMask))
 	}
 	if m.xxx_hidden_OptionalStruct != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalStruct)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalStruct))
 	}
 	if m.xxx_hidden_OptionalAny != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalAny)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalAny))
 	}
 	if m.xxx_hidden_OptionalValue != nil {
-		l := runtime.ForeignSize(m.xxx_hidden_OptionalValue)
-		n += 2 + l + runtime.SizeVarint(uint64(l))
+		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.xxx_hidden_OptionalValue))
 	}
-	if m.xxx_hidden_OptionalNullValue != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNullValue)))
-	}
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_OptionalNullValue)))
 	if m.xxx_hidden_RepeatedDuration != nil {
 		for _, v := range *m.xxx_hidden_RepeatedDuration {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedTimestamp != nil {
 		for _, v := range *m.xxx_hidden_RepeatedTimestamp {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedFieldmask != nil {
 		for _, v := range *m.xxx_hidden_RepeatedFieldmask {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedAny != nil {
 		for _, v := range *m.xxx_hidden_RepeatedAny {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedValue != nil {
 		for _, v := range *m.xxx_hidden_RepeatedValue {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedListValue != nil {
 		for _, v := range *m.xxx_hidden_RepeatedListValue {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
 	if m.xxx_hidden_RepeatedStruct != nil {
 		for _, v := range *m.xxx_hidden_RepeatedStruct {
-			l := runtime.ForeignSize(v)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
 		}
 	}
-	if m.xxx_hidden_Fieldname1 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
-	}
-	if m.xxx_hidden_FieldName2 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName2)))
-	}
-	if m.xxx_hidden_XFieldName3 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName3)))
-	}
-	if m.xxx_hidden_Field_Name4_ != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name4_)))
-	}
-	if m.xxx_hidden_Field0Name5 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field0Name5)))
-	}
-	if m.xxx_hidden_Field_0Name6 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_0Name6)))
-	}
-	if m.xxx_hidden_FieldName7 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName7)))
-	}
-	if m.xxx_hidden_FieldName8 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName8)))
-	}
-	if m.xxx_hidden_Field_Name9 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name9)))
-	}
-	if m.xxx_hidden_Field_Name10 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name10)))
-	}
-	if m.xxx_hidden_FIELD_NAME11 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELD_NAME11)))
-	}
-	if m.xxx_hidden_FIELDName12 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELDName12)))
-	}
-	if m.xxx_hidden_XFieldName13 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName13)))
-	}
-	if m.xxx_hidden_X_FieldName14 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_X_FieldName14)))
-	}
-	if m.xxx_hidden_Field_Name15 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name15)))
-	}
-	if m.xxx_hidden_Field__Name16 != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field__Name16)))
-	}
-	if m.xxx_hidden_FieldName17__ != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName17__)))
-	}
-	if m.xxx_hidden_FieldName18__ != 0 {
-		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
-	}
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Fieldname1)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FieldName2)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_XFieldName3)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field_Name4_)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field0Name5)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field_0Name6)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FieldName7)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FieldName8)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field_Name9)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field_Name10)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FIELDName12)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_XFieldName13)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_X_FieldName14)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field_Name15)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_Field__Name16)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FieldName17__)))
+	n += runtime.SizeNumber(2, uint64(int64(m.xxx_hidden_FieldName18__)))
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto3_OneofUint32:
 		if v != nil {
@@ -721,18 +507,15 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		}
 	case *testAllTypesProto3_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.SizeOf()
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
 		}
 	case *testAllTypesProto3_OneofString:
 		if v != nil {
-			l := len(v.OneofString)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofString))
 		}
 	case *testAllTypesProto3_OneofBytes:
 		if v != nil {
-			l := len(v.OneofBytes)
-			n += 2 + l + runtime.SizeVarint(uint64(l))
+			n += 2 + runtime.SizeBytes(len(v.OneofBytes))
 		}
 	case *testAllTypesProto3_OneofBool:
 		if v != nil {
@@ -762,1013 +545,414 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto3_OneofUint32:
 		if v != nil {
-			if i < 7 {
-				w, i = e.Grow(w, i, 7)
-			}
-			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf8
-			w[i+1] = 0x6
+			w, i = e.Room(w, i, 7)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(v.OneofUint32)), 0x6f8)
 		}
 	case *testAllTypesProto3_OneofNestedMessage:
 		if v != nil {
-			end := len(w) - i
-			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x7
+			w, i = v.OneofNestedMessage.pbfastEncode(e, w, i, 0x382)
 		}
 	case *testAllTypesProto3_OneofString:
 		if v != nil {
-			if i < 12+len(v.OneofString) {
-				w, i = e.Grow(w, i, 12+len(v.OneofString))
-			}
-			i = e.PutText(w, i, v.OneofString, 0)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofString))
+			i = runtime.PutTwo(w, e.PutText(w, i, v.OneofString, 0), 0x78a)
 		}
 	case *testAllTypesProto3_OneofBytes:
 		if v != nil {
-			if i < 12+len(v.OneofBytes) {
-				w, i = e.Grow(w, i, 12+len(v.OneofBytes))
-			}
-			i -= len(v.OneofBytes)
-			copy(w[i:], v.OneofBytes)
-			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x92
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12+len(v.OneofBytes))
+			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
 		}
 	case *testAllTypesProto3_OneofBool:
 		if v != nil {
-			if i < 3 {
-				w, i = e.Grow(w, i, 3)
-			}
-			i--
-			w[i] = byte(runtime.Bit(v.OneofBool))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x98
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 3)
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(v.OneofBool))), 0x798)
 		}
 	case *testAllTypesProto3_OneofUint64:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, v.OneofUint64)
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, v.OneofUint64), 0x7a0)
 		}
 	case *testAllTypesProto3_OneofFloat:
 		if v != nil {
-			if i < 6 {
-				w, i = e.Grow(w, i, 6)
-			}
-			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xad
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 6)
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat)), 0x7ad)
 		}
 	case *testAllTypesProto3_OneofDouble:
 		if v != nil {
-			if i < 10 {
-				w, i = e.Grow(w, i, 10)
-			}
-			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb1
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 10)
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble)), 0x7b1)
 		}
 	case *testAllTypesProto3_OneofEnum:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb8
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofEnum))), 0x7b8)
 		}
 	case *testAllTypesProto3_OneofNullValue:
 		if v != nil {
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(int64(v.OneofNullValue)))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc0
-			w[i+1] = 0x7
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(v.OneofNullValue))), 0x7c0)
 		}
 	}
-	if i < 216 {
-		w, i = e.Grow(w, i, 216)
-	}
+	w, i = e.Room(w, i, 216)
 	if m.xxx_hidden_FieldName18__ != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__))), 0x1a90)
 	}
 	if m.xxx_hidden_FieldName17__ != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__))), 0x1a88)
 	}
 	if m.xxx_hidden_Field__Name16 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x80
-		w[i+1] = 0x1a
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16))), 0x1a80)
 	}
 	if m.xxx_hidden_Field_Name15 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15))), 0x19f8)
 	}
 	if m.xxx_hidden_X_FieldName14 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14))), 0x19f0)
 	}
 	if m.xxx_hidden_XFieldName13 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13))), 0x19e8)
 	}
 	if m.xxx_hidden_FIELDName12 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12))), 0x19e0)
 	}
 	if m.xxx_hidden_FIELD_NAME11 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11))), 0x19d8)
 	}
 	if m.xxx_hidden_Field_Name10 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10))), 0x19d0)
 	}
 	if m.xxx_hidden_Field_Name9 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9))), 0x19c8)
 	}
 	if m.xxx_hidden_FieldName8 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8))), 0x19c0)
 	}
 	if m.xxx_hidden_FieldName7 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7))), 0x19b8)
 	}
 	if m.xxx_hidden_Field_0Name6 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6))), 0x19b0)
 	}
 	if m.xxx_hidden_Field0Name5 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5))), 0x19a8)
 	}
 	if m.xxx_hidden_Field_Name4_ != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa0
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_))), 0x19a0)
 	}
 	if m.xxx_hidden_XFieldName3 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3))), 0x1998)
 	}
 	if m.xxx_hidden_FieldName2 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x90
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2))), 0x1990)
 	}
 	if m.xxx_hidden_Fieldname1 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x88
-		w[i+1] = 0x19
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1))), 0x1988)
 	}
 	if m.xxx_hidden_RepeatedStruct != nil {
 		for k := len((*m.xxx_hidden_RepeatedStruct)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedStruct)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa2
-			w[i+1] = 0x14
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedStruct)[k], 0xa22)
 		}
 	}
 	if m.xxx_hidden_RepeatedListValue != nil {
 		for k := len((*m.xxx_hidden_RepeatedListValue)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedListValue)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xea
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedListValue)[k], 0x9ea)
 		}
 	}
 	if m.xxx_hidden_RepeatedValue != nil {
 		for k := len((*m.xxx_hidden_RepeatedValue)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedValue)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe2
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedValue)[k], 0x9e2)
 		}
 	}
 	if m.xxx_hidden_RepeatedAny != nil {
 		for k := len((*m.xxx_hidden_RepeatedAny)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedAny)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xda
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedAny)[k], 0x9da)
 		}
 	}
 	if m.xxx_hidden_RepeatedFieldmask != nil {
 		for k := len((*m.xxx_hidden_RepeatedFieldmask)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedFieldmask)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xca
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedFieldmask)[k], 0x9ca)
 		}
 	}
 	if m.xxx_hidden_RepeatedTimestamp != nil {
 		for k := len((*m.xxx_hidden_RepeatedTimestamp)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedTimestamp)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc2
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedTimestamp)[k], 0x9c2)
 		}
 	}
 	if m.xxx_hidden_RepeatedDuration != nil {
 		for k := len((*m.xxx_hidden_RepeatedDuration)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedDuration)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xba
-			w[i+1] = 0x13
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedDuration)[k], 0x9ba)
 		}
 	}
-	if i < 12 {
-		w, i = e.Grow(w, i, 12)
-	}
+	w, i = e.Room(w, i, 12)
 	if m.xxx_hidden_OptionalNullValue != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNullValue)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x98
-		w[i+1] = 0x13
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNullValue))), 0x1398)
 	}
-	if v := m.xxx_hidden_OptionalValue; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x13
+	if m.xxx_hidden_OptionalValue != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalValue, 0x992)
 	}
-	if v := m.xxx_hidden_OptionalAny; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x13
+	if m.xxx_hidden_OptionalAny != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalAny, 0x98a)
 	}
-	if v := m.xxx_hidden_OptionalStruct; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x13
+	if m.xxx_hidden_OptionalStruct != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalStruct, 0x982)
 	}
-	if v := m.xxx_hidden_OptionalFieldMask; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x12
+	if m.xxx_hidden_OptionalFieldMask != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalFieldMask, 0x97a)
 	}
-	if v := m.xxx_hidden_OptionalTimestamp; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x12
+	if m.xxx_hidden_OptionalTimestamp != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalTimestamp, 0x972)
 	}
-	if v := m.xxx_hidden_OptionalDuration; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x12
+	if m.xxx_hidden_OptionalDuration != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalDuration, 0x96a)
 	}
 	if m.xxx_hidden_RepeatedBytesWrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedBytesWrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedBytesWrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xda
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedBytesWrapper)[k], 0x6da)
 		}
 	}
 	if m.xxx_hidden_RepeatedStringWrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedStringWrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedStringWrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd2
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedStringWrapper)[k], 0x6d2)
 		}
 	}
 	if m.xxx_hidden_RepeatedDoubleWrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedDoubleWrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedDoubleWrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xca
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedDoubleWrapper)[k], 0x6ca)
 		}
 	}
 	if m.xxx_hidden_RepeatedFloatWrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedFloatWrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedFloatWrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc2
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedFloatWrapper)[k], 0x6c2)
 		}
 	}
 	if m.xxx_hidden_RepeatedUint64Wrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedUint64Wrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedUint64Wrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xba
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedUint64Wrapper)[k], 0x6ba)
 		}
 	}
 	if m.xxx_hidden_RepeatedUint32Wrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedUint32Wrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedUint32Wrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb2
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedUint32Wrapper)[k], 0x6b2)
 		}
 	}
 	if m.xxx_hidden_RepeatedInt64Wrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedInt64Wrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedInt64Wrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xaa
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedInt64Wrapper)[k], 0x6aa)
 		}
 	}
 	if m.xxx_hidden_RepeatedInt32Wrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedInt32Wrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedInt32Wrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa2
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedInt32Wrapper)[k], 0x6a2)
 		}
 	}
 	if m.xxx_hidden_RepeatedBoolWrapper != nil {
 		for k := len((*m.xxx_hidden_RepeatedBoolWrapper)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedBoolWrapper)[k])
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9a
-			w[i+1] = 0xd
+			w, i = e.Foreign(w, i, (*m.xxx_hidden_RepeatedBoolWrapper)[k], 0x69a)
 		}
 	}
-	if v := m.xxx_hidden_OptionalBytesWrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0xd
+	if m.xxx_hidden_OptionalBytesWrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalBytesWrapper, 0x68a)
 	}
-	if v := m.xxx_hidden_OptionalStringWrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0xd
+	if m.xxx_hidden_OptionalStringWrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalStringWrapper, 0x682)
 	}
-	if v := m.xxx_hidden_OptionalDoubleWrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalDoubleWrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalDoubleWrapper, 0x67a)
 	}
-	if v := m.xxx_hidden_OptionalFloatWrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalFloatWrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalFloatWrapper, 0x672)
 	}
-	if v := m.xxx_hidden_OptionalUint64Wrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalUint64Wrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalUint64Wrapper, 0x66a)
 	}
-	if v := m.xxx_hidden_OptionalUint32Wrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalUint32Wrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalUint32Wrapper, 0x662)
 	}
-	if v := m.xxx_hidden_OptionalInt64Wrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalInt64Wrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalInt64Wrapper, 0x65a)
 	}
-	if v := m.xxx_hidden_OptionalInt32Wrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalInt32Wrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalInt32Wrapper, 0x652)
 	}
-	if v := m.xxx_hidden_OptionalBoolWrapper; v != nil {
-		end := len(w) - i
-		w, i = e.Foreign(w, i, v)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0xc
+	if m.xxx_hidden_OptionalBoolWrapper != nil {
+		w, i = e.Foreign(w, i, m.xxx_hidden_OptionalBoolWrapper, 0x64a)
 	}
 	if n := len(m.xxx_hidden_UnpackedNestedEnum); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xb0
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k]))), 0x6b0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedBool); n > 0 {
-		if i < 3*n {
-			w, i = e.Grow(w, i, 3*n)
-		}
+		w, i = e.Room(w, i, 3*n)
 		for k := n - 1; k >= 0; k-- {
-			i--
-			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa8
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))), 0x6a8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedDouble); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xa1
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k])), 0x6a1)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFloat); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x9d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k])), 0x69d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x91
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k])), 0x691)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSfixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8d
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k])), 0x68d)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed64); n > 0 {
-		if i < 10*n {
-			w, i = e.Grow(w, i, 10*n)
-		}
+		w, i = e.Room(w, i, 10*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x81
-			w[i+1] = 0x6
+			i = runtime.PutTwo(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k])), 0x681)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedFixed32); n > 0 {
-		if i < 6*n {
-			w, i = e.Grow(w, i, 6*n)
-		}
+		w, i = e.Room(w, i, 6*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xfd
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k])), 0x5fd)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xf0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k]))), 0x5f0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedSint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k]))), 0x5e8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xe0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k]), 0x5e0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedUint32); n > 0 {
-		if i < 7*n {
-			w, i = e.Grow(w, i, 7*n)
-		}
+		w, i = e.Room(w, i, 7*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k])), 0x5d8)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt64); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xd0
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k])), 0x5d0)
 		}
 	}
 	if n := len(m.xxx_hidden_UnpackedInt32); n > 0 {
-		if i < 12*n {
-			w, i = e.Grow(w, i, 12*n)
-		}
+		w, i = e.Room(w, i, 12*n)
 		for k := n - 1; k >= 0; k-- {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0xc8
-			w[i+1] = 0x5
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k]))), 0x5c8)
 		}
 	}
 	if n := len(m.xxx_hidden_PackedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5c2)
 	}
 	if n := len(m.xxx_hidden_PackedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5ba)
 	}
 	if n := len(m.xxx_hidden_PackedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.xxx_hidden_PackedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.xxx_hidden_PackedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.xxx_hidden_PackedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.xxx_hidden_PackedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x5
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x582)
 	}
 	if n := len(m.xxx_hidden_PackedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4fa)
 	}
 	if n := len(m.xxx_hidden_PackedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xf2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4f2)
 	}
 	if n := len(m.xxx_hidden_PackedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4ea)
 	}
 	if n := len(m.xxx_hidden_PackedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4e2)
 	}
 	if n := len(m.xxx_hidden_PackedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x4
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x4da)
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
@@ -2000,821 +1184,375 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) (
 	}
 	for k := len(m.xxx_hidden_RepeatedCord) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedCord[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3ba)
 	}
 	for k := len(m.xxx_hidden_RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedStringPiece[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x3
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x3b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedForeignEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x3a2)
 	}
 	if n := len(m.xxx_hidden_RepeatedNestedEnum); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x3
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x39a)
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedForeignMessage)) - 1; k >= 0; k-- {
 			end := len(w) - i
 			if m := (*m.xxx_hidden_RepeatedForeignMessage)[k]; m != nil {
-				if n := len(m.unknownFields); n > 0 {
-					if i < n {
-						w, i = e.Grow(w, i, n)
-					}
-					i -= n
-					copy(w[i:], m.unknownFields)
-				}
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
+				w, i = e.Unknown(w, i, m.unknownFields)
+				w, i = e.Room(w, i, 11)
 				if m.xxx_hidden_C != 0 {
-					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-					i--
-					w[i] = 0x8
+					i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 				}
 			}
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x8a
-			w[i+1] = 0x3
+			w, i = e.Room(w, i, 12)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x38a)
 		}
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedNestedMessage)) - 1; k >= 0; k-- {
-			end := len(w) - i
-			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i)
-			if i < 12 {
-				w, i = e.Grow(w, i, 12)
-			}
-			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-			i -= 2
-			_ = w[i+1]
-			w[i] = 0x82
-			w[i+1] = 0x3
+			w, i = (*m.xxx_hidden_RepeatedNestedMessage)[k].pbfastEncode(e, w, i, 0x182)
 		}
 	}
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = runtime.PutVarint(w, i, uint64(len(v)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xea
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
-		if i < 12+len(v) {
-			w, i = e.Grow(w, i, 12+len(v))
-		}
-		i = e.PutText(w, i, v, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xe2
-		w[i+1] = 0x2
+		w, i = e.Room(w, i, 12+len(v))
+		i = runtime.PutTwo(w, e.PutText(w, i, v, 0), 0x2e2)
 	}
 	if n := len(m.xxx_hidden_RepeatedBool); n > 0 {
-		if i < 12+1*n {
-			w, i = e.Grow(w, i, 12+1*n)
-		}
+		w, i = e.Room(w, i, 12+1*n)
 		end := i
 		i = runtime.PutBools(w, i, m.xxx_hidden_RepeatedBool)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2da)
 	}
 	if n := len(m.xxx_hidden_RepeatedDouble); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xd2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2d2)
 	}
 	if n := len(m.xxx_hidden_RepeatedFloat); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ca)
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2c2)
 	}
 	if n := len(m.xxx_hidden_RepeatedSfixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xba
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ba)
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed64); n > 0 {
-		if i < 12+8*n {
-			w, i = e.Grow(w, i, 12+8*n)
-		}
+		w, i = e.Room(w, i, 12+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedFixed32); n > 0 {
-		if i < 12+4*n {
-			w, i = e.Grow(w, i, 12+4*n)
-		}
+		w, i = e.Room(w, i, 12+4*n)
 		end := i
 		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xaa
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2aa)
 	}
 	if n := len(m.xxx_hidden_RepeatedSint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa2
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2a2)
 	}
 	if n := len(m.xxx_hidden_RepeatedSint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x29a)
 	}
 	if n := len(m.xxx_hidden_RepeatedUint64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x292)
 	}
 	if n := len(m.xxx_hidden_RepeatedUint32); n > 0 {
-		if i < 12+5*n {
-			w, i = e.Grow(w, i, 12+5*n)
-		}
+		w, i = e.Room(w, i, 12+5*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x8a
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x28a)
 	}
 	if n := len(m.xxx_hidden_RepeatedInt64); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x82
-		w[i+1] = 0x2
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x282)
 	}
 	if n := len(m.xxx_hidden_RepeatedInt32); n > 0 {
-		if i < 12+10*n {
-			w, i = e.Grow(w, i, 12+10*n)
-		}
+		w, i = e.Room(w, i, 12+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xfa
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x1fa)
 	}
-	if v := m.xxx_hidden_RecursiveMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xda
-		w[i+1] = 0x1
+	if m.xxx_hidden_RecursiveMessage != nil {
+		w, i = m.xxx_hidden_RecursiveMessage.pbfastEncode(e, w, i, 0xda)
 	}
-	if need := 60 + len(m.xxx_hidden_OptionalStringPiece) + len(m.xxx_hidden_OptionalCord); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 60+len(m.xxx_hidden_OptionalStringPiece)+len(m.xxx_hidden_OptionalCord))
 	if len(m.xxx_hidden_OptionalCord) > 0 {
-		i = e.PutText(w, i, m.xxx_hidden_OptionalCord, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xca
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, e.PutText(w, i, m.xxx_hidden_OptionalCord, 0), 0x1ca)
 	}
 	if len(m.xxx_hidden_OptionalStringPiece) > 0 {
-		i = e.PutText(w, i, m.xxx_hidden_OptionalStringPiece, 0)
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xc2
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, e.PutText(w, i, m.xxx_hidden_OptionalStringPiece, 0), 0x1c2)
 	}
 	if m.xxx_hidden_OptionalAliasedEnum != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalAliasedEnum))), 0x1b8)
 	}
 	if m.xxx_hidden_OptionalForeignEnum != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xb0
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum))), 0x1b0)
 	}
 	if m.xxx_hidden_OptionalNestedEnum != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0xa8
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum))), 0x1a8)
 	}
-	if v := m.xxx_hidden_OptionalForeignMessage; v != nil {
+	if m.xxx_hidden_OptionalForeignMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11 {
-				w, i = e.Grow(w, i, 11)
-			}
+		if m := m.xxx_hidden_OptionalForeignMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11)
 			if m.xxx_hidden_C != 0 {
-				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-				i--
-				w[i] = 0x8
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 			}
 		}
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x9a
-		w[i+1] = 0x1
+		w, i = e.Room(w, i, 12)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x19a)
 	}
-	if v := m.xxx_hidden_OptionalNestedMessage; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 12 {
-			w, i = e.Grow(w, i, 12)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x92
-		w[i+1] = 0x1
+	if m.xxx_hidden_OptionalNestedMessage != nil {
+		w, i = m.xxx_hidden_OptionalNestedMessage.pbfastEncode(e, w, i, 0x92)
 	}
-	if need := 122 + len(m.xxx_hidden_OptionalString) + len(m.xxx_hidden_OptionalBytes); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalString)+len(m.xxx_hidden_OptionalBytes))
 	if len(m.xxx_hidden_OptionalBytes) > 0 {
-		i -= len(m.xxx_hidden_OptionalBytes)
-		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
 	}
 	if len(m.xxx_hidden_OptionalString) > 0 {
 		i = e.PutText(w, i, m.xxx_hidden_OptionalString, 0x72)
 	}
 	if m.xxx_hidden_OptionalBool {
-		i--
-		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
-		i--
-		w[i] = 0x68
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_OptionalBool))), 0x68)
 	}
 	if math.Float64bits(m.xxx_hidden_OptionalDouble) != 0 {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
-		i--
-		w[i] = 0x61
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble)), 0x61)
 	}
 	if math.Float32bits(m.xxx_hidden_OptionalFloat) != 0 {
-		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
-		i--
-		w[i] = 0x5d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat)), 0x5d)
 	}
 	if m.xxx_hidden_OptionalSfixed64 != 0 {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
-		i--
-		w[i] = 0x51
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64)), 0x51)
 	}
 	if m.xxx_hidden_OptionalSfixed32 != 0 {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
-		i--
-		w[i] = 0x4d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32)), 0x4d)
 	}
 	if m.xxx_hidden_OptionalFixed64 != 0 {
-		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
-		i--
-		w[i] = 0x41
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64)), 0x41)
 	}
 	if m.xxx_hidden_OptionalFixed32 != 0 {
-		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
-		i--
-		w[i] = 0x3d
+		i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32)), 0x3d)
 	}
 	if m.xxx_hidden_OptionalSint64 != 0 {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64))), 0x30)
 	}
 	if m.xxx_hidden_OptionalSint32 != 0 {
-		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32))), 0x28)
 	}
 	if m.xxx_hidden_OptionalUint64 != 0 {
-		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64), 0x20)
 	}
 	if m.xxx_hidden_OptionalUint32 != 0 {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32)), 0x18)
 	}
 	if m.xxx_hidden_OptionalInt64 != 0 {
-		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64)), 0x10)
 	}
 	if m.xxx_hidden_OptionalInt32 != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3c2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ca)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, uint64(v))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, uint64(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(v)), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(k)), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3d2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, v)
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, k)
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xda
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, v), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, k), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3da)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 24 {
-		w, i = e.Grow(w, i, 24)
-	}
+	w, i = e.Room(w, i, 24)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xe2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3e2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 34 {
-		w, i = e.Grow(w, i, 34)
-	}
+	w, i = e.Room(w, i, 34)
 	last := i
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
-	i--
-	w[i] = 0x10
-	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xea
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, runtime.ZigZag(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3ea)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xf2
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3f2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xfa
-	w[i+1] = 0x3
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x3fa)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Room(w, i, 22)
 	last := i
-	i = runtime.PutFixed32(w, i, uint32(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutFixed32(w, i, uint32(k))
-	i--
-	w[i] = 0xd
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x82
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, uint32(k)), 0xd)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x482)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
-	if i < 30 {
-		w, i = e.Grow(w, i, 30)
-	}
+	w, i = e.Room(w, i, 30)
 	last := i
-	i = runtime.PutFixed64(w, i, uint64(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutFixed64(w, i, uint64(k))
-	i--
-	w[i] = 0x9
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x8a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, uint64(k)), 0x9)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x48a)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
-	if i < 28 {
-		w, i = e.Grow(w, i, 28)
-	}
+	w, i = e.Room(w, i, 28)
 	last := i
-	i = runtime.PutFixed32(w, i, math.Float32bits(v))
-	i--
-	w[i] = 0x15
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x92
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed32(w, i, math.Float32bits(v)), 0x15)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x492)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
-	if i < 32 {
-		w, i = e.Grow(w, i, 32)
-	}
+	w, i = e.Room(w, i, 32)
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
-	i = runtime.PutVarint(w, i, uint64(int64(k)))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0x9a
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x49a)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
-	if i < 16 {
-		w, i = e.Grow(w, i, 16)
-	}
+	w, i = e.Room(w, i, 16)
 	last := i
-	i--
-	w[i] = byte(runtime.Bit(v))
-	i--
-	w[i] = 0x10
-	i--
-	w[i] = byte(runtime.Bit(k))
-	i--
-	w[i] = 0x8
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xa2
-	w[i+1] = 0x4
-	return w, i
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(v))), 0x10)
+	i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(k))), 0x8)
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4a2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xaa
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	if need := 34 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutVarint(w, i, uint64(len(v)))
-	i--
-	w[i] = 0x12
+	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xb2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
 	last := len(w) - i
-	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = v.pbfastEncode(e, w, i, 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xba
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x23a)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
-		if n := len(m.unknownFields); n > 0 {
-			if i < n {
-				w, i = e.Grow(w, i, n)
-			}
-			i -= n
-			copy(w[i:], m.unknownFields)
-		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
+		w, i = e.Unknown(w, i, m.unknownFields)
+		w, i = e.Room(w, i, 11)
 		if m.xxx_hidden_C != 0 {
-			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-			i--
-			w[i] = 0x8
+			i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-	i--
-	w[i] = 0x12
-	if i < 23+len(k) {
-		w, i = e.Grow(w, i, 23+len(k))
-	}
+	w, i = e.Room(w, i, 11)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
+	w, i = e.Room(w, i, 23+len(k))
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xc2
-	w[i+1] = 0x4
-	return w, i
+	return e.Length(w, i, last, 0x242)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xca
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
 func (*TestAllTypesProto3) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
-	if i < 34+len(k) {
-		w, i = e.Grow(w, i, 34+len(k))
-	}
+	w, i = e.Room(w, i, 34+len(k))
 	last := i
-	i = runtime.PutVarint(w, i, uint64(int64(v)))
-	i--
-	w[i] = 0x10
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i -= 2
-	_ = w[i+1]
-	w[i] = 0xd2
-	w[i+1] = 0x4
-	return w, i
+	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
 // pbfastTestAllTypesProto3Parts is room for the optional values and messages of one TestAllTypesProto3, allocated at once.
@@ -2845,553 +1583,146 @@ type pbfastTestAllTypesProto3Node struct {
 	s pbfastTestAllTypesProto3Parts
 }
 
-func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto3Parts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastTestAllTypesProto3Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
+	if n == nil {
+		return (*TestAllTypesProto3)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto3Parts) (*TestAllTypesProto3, int) {
+	if m == nil {
+		m = new(TestAllTypesProto3)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.Bytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalNestedMessage == nil {
-				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto3_NestedMessage)
-			}
-			if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
-				} else {
-					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessage)
-				}
-			}
-			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnum(v)
-		case 0xb8: // optional_aliased_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_RecursiveMessage == nil {
-				m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto3)
-			}
-			if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
+			m.xxx_hidden_OptionalString, i = d.Text(p, i)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+		case 0x92:
+			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x9a:
+			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_OptionalForeignMessage == nil {
+				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
+			}
+			m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnum](p, i)
+		case 0xb8:
+			m.xxx_hidden_OptionalAliasedEnum, i = runtime.Int[TestAllTypesProto3_AliasedEnum](p, i)
+		case 0xc2:
+			m.xxx_hidden_OptionalStringPiece, i = d.Text(p, i)
+		case 0xca:
+			m.xxx_hidden_OptionalCord, i = d.Text(p, i)
+		case 0xda:
+			m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
@@ -3399,33 +1730,13 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto3_NestedMessage)
 				}
 			}
-			n := runtime.Run(p, i, 0x382)
-			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := runtime.Slab[TestAllTypesProto3_NestedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *TestAllTypesProto3_NestedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(TestAllTypesProto3_NestedMessage)
-				}
-				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *TestAllTypesProto3_NestedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
-		case 0x18a: // repeated_foreign_message
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
@@ -3433,1223 +1744,320 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessage)
 				}
 			}
-			n := runtime.Run(p, i, 0x38a)
-			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := runtime.Slab[ForeignMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *ForeignMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(ForeignMessage)
-				}
-				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 2 // its tag, as was counted
+			slab, n := runtime.Slab[ForeignMessage](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			for i -= 2; n > 0 && i >= 0; n-- {
+				var v *ForeignMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnum(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnum](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto3_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesProto3_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto3_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(testAllTypesProto3_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
-		case 0x3c0: // oneof_null_value
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
-		case 0x64a: // optional_bool_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalBoolWrapper == nil {
-				m.xxx_hidden_OptionalBoolWrapper = new(wrapperspb.BoolValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalBoolWrapper, depth); err != nil {
-				return err
-			}
-		case 0x652: // optional_int32_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalInt32Wrapper == nil {
-				m.xxx_hidden_OptionalInt32Wrapper = new(wrapperspb.Int32Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalInt32Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x65a: // optional_int64_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalInt64Wrapper == nil {
-				m.xxx_hidden_OptionalInt64Wrapper = new(wrapperspb.Int64Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalInt64Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x662: // optional_uint32_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalUint32Wrapper == nil {
-				m.xxx_hidden_OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalUint32Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x66a: // optional_uint64_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalUint64Wrapper == nil {
-				m.xxx_hidden_OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalUint64Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x672: // optional_float_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalFloatWrapper == nil {
-				m.xxx_hidden_OptionalFloatWrapper = new(wrapperspb.FloatValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalFloatWrapper, depth); err != nil {
-				return err
-			}
-		case 0x67a: // optional_double_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalDoubleWrapper == nil {
-				m.xxx_hidden_OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalDoubleWrapper, depth); err != nil {
-				return err
-			}
-		case 0x682: // optional_string_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalStringWrapper == nil {
-				m.xxx_hidden_OptionalStringWrapper = new(wrapperspb.StringValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalStringWrapper, depth); err != nil {
-				return err
-			}
-		case 0x68a: // optional_bytes_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalBytesWrapper == nil {
-				m.xxx_hidden_OptionalBytesWrapper = new(wrapperspb.BytesValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalBytesWrapper, depth); err != nil {
-				return err
-			}
-		case 0x69a: // repeated_bool_wrapper
+		case 0x382:
+			o := runtime.Member[testAllTypesProto3_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesProto3_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesProto3_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesProto3_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesProto3_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesProto3_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesProto3_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesProto3_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3c0:
+			o := new(testAllTypesProto3_OneofNullValue)
+			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64a:
+			m.xxx_hidden_OptionalBoolWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalBoolWrapper)
+		case 0x652:
+			m.xxx_hidden_OptionalInt32Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalInt32Wrapper)
+		case 0x65a:
+			m.xxx_hidden_OptionalInt64Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalInt64Wrapper)
+		case 0x662:
+			m.xxx_hidden_OptionalUint32Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalUint32Wrapper)
+		case 0x66a:
+			m.xxx_hidden_OptionalUint64Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalUint64Wrapper)
+		case 0x672:
+			m.xxx_hidden_OptionalFloatWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalFloatWrapper)
+		case 0x67a:
+			m.xxx_hidden_OptionalDoubleWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalDoubleWrapper)
+		case 0x682:
+			m.xxx_hidden_OptionalStringWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalStringWrapper)
+		case 0x68a:
+			m.xxx_hidden_OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalBytesWrapper)
+		case 0x69a:
 			if m.xxx_hidden_RepeatedBoolWrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedBoolWrapper = &s.RepeatedBoolWrapper
@@ -4657,20 +2065,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedBoolWrapper = new([]*wrapperspb.BoolValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.BoolValue)
-			(*m.xxx_hidden_RepeatedBoolWrapper) = append((*m.xxx_hidden_RepeatedBoolWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6a2: // repeated_int32_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			(*m.xxx_hidden_RepeatedBoolWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedBoolWrapper), v, j)
+		case 0x6a2:
 			if m.xxx_hidden_RepeatedInt32Wrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedInt32Wrapper = &s.RepeatedInt32Wrapper
@@ -4678,20 +2075,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedInt32Wrapper = new([]*wrapperspb.Int32Value)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.Int32Value)
-			(*m.xxx_hidden_RepeatedInt32Wrapper) = append((*m.xxx_hidden_RepeatedInt32Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6aa: // repeated_int64_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			(*m.xxx_hidden_RepeatedInt32Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedInt32Wrapper), v, j)
+		case 0x6aa:
 			if m.xxx_hidden_RepeatedInt64Wrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedInt64Wrapper = &s.RepeatedInt64Wrapper
@@ -4699,20 +2085,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedInt64Wrapper = new([]*wrapperspb.Int64Value)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.Int64Value)
-			(*m.xxx_hidden_RepeatedInt64Wrapper) = append((*m.xxx_hidden_RepeatedInt64Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6b2: // repeated_uint32_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			(*m.xxx_hidden_RepeatedInt64Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedInt64Wrapper), v, j)
+		case 0x6b2:
 			if m.xxx_hidden_RepeatedUint32Wrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedUint32Wrapper = &s.RepeatedUint32Wrapper
@@ -4720,20 +2095,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedUint32Wrapper = new([]*wrapperspb.UInt32Value)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.UInt32Value)
-			(*m.xxx_hidden_RepeatedUint32Wrapper) = append((*m.xxx_hidden_RepeatedUint32Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6ba: // repeated_uint64_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			(*m.xxx_hidden_RepeatedUint32Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedUint32Wrapper), v, j)
+		case 0x6ba:
 			if m.xxx_hidden_RepeatedUint64Wrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedUint64Wrapper = &s.RepeatedUint64Wrapper
@@ -4741,20 +2105,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedUint64Wrapper = new([]*wrapperspb.UInt64Value)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.UInt64Value)
-			(*m.xxx_hidden_RepeatedUint64Wrapper) = append((*m.xxx_hidden_RepeatedUint64Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6c2: // repeated_float_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			(*m.xxx_hidden_RepeatedUint64Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedUint64Wrapper), v, j)
+		case 0x6c2:
 			if m.xxx_hidden_RepeatedFloatWrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedFloatWrapper = &s.RepeatedFloatWrapper
@@ -4762,20 +2115,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedFloatWrapper = new([]*wrapperspb.FloatValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.FloatValue)
-			(*m.xxx_hidden_RepeatedFloatWrapper) = append((*m.xxx_hidden_RepeatedFloatWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6ca: // repeated_double_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			(*m.xxx_hidden_RepeatedFloatWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedFloatWrapper), v, j)
+		case 0x6ca:
 			if m.xxx_hidden_RepeatedDoubleWrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedDoubleWrapper = &s.RepeatedDoubleWrapper
@@ -4783,20 +2125,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedDoubleWrapper = new([]*wrapperspb.DoubleValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.DoubleValue)
-			(*m.xxx_hidden_RepeatedDoubleWrapper) = append((*m.xxx_hidden_RepeatedDoubleWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6d2: // repeated_string_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			(*m.xxx_hidden_RepeatedDoubleWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedDoubleWrapper), v, j)
+		case 0x6d2:
 			if m.xxx_hidden_RepeatedStringWrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedStringWrapper = &s.RepeatedStringWrapper
@@ -4804,20 +2135,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedStringWrapper = new([]*wrapperspb.StringValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.StringValue)
-			(*m.xxx_hidden_RepeatedStringWrapper) = append((*m.xxx_hidden_RepeatedStringWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6da: // repeated_bytes_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			(*m.xxx_hidden_RepeatedStringWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedStringWrapper), v, j)
+		case 0x6da:
 			if m.xxx_hidden_RepeatedBytesWrapper == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedBytesWrapper = &s.RepeatedBytesWrapper
@@ -4825,119 +2145,23 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedBytesWrapper = new([]*wrapperspb.BytesValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.BytesValue)
-			(*m.xxx_hidden_RepeatedBytesWrapper) = append((*m.xxx_hidden_RepeatedBytesWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x96a: // optional_duration
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalDuration == nil {
-				m.xxx_hidden_OptionalDuration = new(durationpb.Duration)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalDuration, depth); err != nil {
-				return err
-			}
-		case 0x972: // optional_timestamp
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalTimestamp == nil {
-				m.xxx_hidden_OptionalTimestamp = new(timestamppb.Timestamp)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalTimestamp, depth); err != nil {
-				return err
-			}
-		case 0x97a: // optional_field_mask
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalFieldMask == nil {
-				m.xxx_hidden_OptionalFieldMask = new(fieldmaskpb.FieldMask)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalFieldMask, depth); err != nil {
-				return err
-			}
-		case 0x982: // optional_struct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalStruct == nil {
-				m.xxx_hidden_OptionalStruct = new(structpb.Struct)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalStruct, depth); err != nil {
-				return err
-			}
-		case 0x98a: // optional_any
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalAny == nil {
-				m.xxx_hidden_OptionalAny = new(anypb.Any)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalAny, depth); err != nil {
-				return err
-			}
-		case 0x992: // optional_value
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalValue == nil {
-				m.xxx_hidden_OptionalValue = new(structpb.Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalValue, depth); err != nil {
-				return err
-			}
-		case 0x998: // optional_null_value
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNullValue = structpb.NullValue(v)
-		case 0x9ba: // repeated_duration
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			(*m.xxx_hidden_RepeatedBytesWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedBytesWrapper), v, j)
+		case 0x96a:
+			m.xxx_hidden_OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalDuration)
+		case 0x972:
+			m.xxx_hidden_OptionalTimestamp, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalTimestamp)
+		case 0x97a:
+			m.xxx_hidden_OptionalFieldMask, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalFieldMask)
+		case 0x982:
+			m.xxx_hidden_OptionalStruct, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalStruct)
+		case 0x98a:
+			m.xxx_hidden_OptionalAny, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalAny)
+		case 0x992:
+			m.xxx_hidden_OptionalValue, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalValue)
+		case 0x998:
+			m.xxx_hidden_OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
+		case 0x9ba:
 			if m.xxx_hidden_RepeatedDuration == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedDuration = &s.RepeatedDuration
@@ -4945,20 +2169,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedDuration = new([]*durationpb.Duration)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(durationpb.Duration)
-			(*m.xxx_hidden_RepeatedDuration) = append((*m.xxx_hidden_RepeatedDuration), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9c2: // repeated_timestamp
+			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
+			(*m.xxx_hidden_RepeatedDuration), i = runtime.Append((*m.xxx_hidden_RepeatedDuration), v, j)
+		case 0x9c2:
 			if m.xxx_hidden_RepeatedTimestamp == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedTimestamp = &s.RepeatedTimestamp
@@ -4966,20 +2179,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedTimestamp = new([]*timestamppb.Timestamp)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(timestamppb.Timestamp)
-			(*m.xxx_hidden_RepeatedTimestamp) = append((*m.xxx_hidden_RepeatedTimestamp), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9ca: // repeated_fieldmask
+			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			(*m.xxx_hidden_RepeatedTimestamp), i = runtime.Append((*m.xxx_hidden_RepeatedTimestamp), v, j)
+		case 0x9ca:
 			if m.xxx_hidden_RepeatedFieldmask == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedFieldmask = &s.RepeatedFieldmask
@@ -4987,20 +2189,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedFieldmask = new([]*fieldmaskpb.FieldMask)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(fieldmaskpb.FieldMask)
-			(*m.xxx_hidden_RepeatedFieldmask) = append((*m.xxx_hidden_RepeatedFieldmask), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9da: // repeated_any
+			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			(*m.xxx_hidden_RepeatedFieldmask), i = runtime.Append((*m.xxx_hidden_RepeatedFieldmask), v, j)
+		case 0x9da:
 			if m.xxx_hidden_RepeatedAny == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedAny = &s.RepeatedAny
@@ -5008,20 +2199,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedAny = new([]*anypb.Any)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(anypb.Any)
-			(*m.xxx_hidden_RepeatedAny) = append((*m.xxx_hidden_RepeatedAny), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9e2: // repeated_value
+			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
+			(*m.xxx_hidden_RepeatedAny), i = runtime.Append((*m.xxx_hidden_RepeatedAny), v, j)
+		case 0x9e2:
 			if m.xxx_hidden_RepeatedValue == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedValue = &s.RepeatedValue
@@ -5029,20 +2209,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedValue = new([]*structpb.Value)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.Value)
-			(*m.xxx_hidden_RepeatedValue) = append((*m.xxx_hidden_RepeatedValue), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9ea: // repeated_list_value
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
+			(*m.xxx_hidden_RepeatedValue), i = runtime.Append((*m.xxx_hidden_RepeatedValue), v, j)
+		case 0x9ea:
 			if m.xxx_hidden_RepeatedListValue == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedListValue = &s.RepeatedListValue
@@ -5050,20 +2219,9 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedListValue = new([]*structpb.ListValue)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.ListValue)
-			(*m.xxx_hidden_RepeatedListValue) = append((*m.xxx_hidden_RepeatedListValue), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0xa22: // repeated_struct
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
+			(*m.xxx_hidden_RepeatedListValue), i = runtime.Append((*m.xxx_hidden_RepeatedListValue), v, j)
+		case 0xa22:
 			if m.xxx_hidden_RepeatedStruct == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.xxx_hidden_RepeatedStruct = &s.RepeatedStruct
@@ -5071,1032 +2229,489 @@ func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfas
 					m.xxx_hidden_RepeatedStruct = new([]*structpb.Struct)
 				}
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.Struct)
-			(*m.xxx_hidden_RepeatedStruct) = append((*m.xxx_hidden_RepeatedStruct), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Fieldname1 = int32(v)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName2 = int32(v)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName3 = int32(v)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name4_ = int32(v)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field0Name5 = int32(v)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_0Name6 = int32(v)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName7 = int32(v)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName8 = int32(v)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name9 = int32(v)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name10 = int32(v)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELD_NAME11 = int32(v)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELDName12 = int32(v)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName13 = int32(v)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_X_FieldName14 = int32(v)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name15 = int32(v)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field__Name16 = int32(v)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName17__ = int32(v)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName18__ = int32(v)
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
+			(*m.xxx_hidden_RepeatedStruct), i = runtime.Append((*m.xxx_hidden_RepeatedStruct), v, j)
+		case 0xc88:
+			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
+		case 0xc90:
+			m.xxx_hidden_FieldName2, i = runtime.Int[int32](p, i)
+		case 0xc98:
+			m.xxx_hidden_XFieldName3, i = runtime.Int[int32](p, i)
+		case 0xca0:
+			m.xxx_hidden_Field_Name4_, i = runtime.Int[int32](p, i)
+		case 0xca8:
+			m.xxx_hidden_Field0Name5, i = runtime.Int[int32](p, i)
+		case 0xcb0:
+			m.xxx_hidden_Field_0Name6, i = runtime.Int[int32](p, i)
+		case 0xcb8:
+			m.xxx_hidden_FieldName7, i = runtime.Int[int32](p, i)
+		case 0xcc0:
+			m.xxx_hidden_FieldName8, i = runtime.Int[int32](p, i)
+		case 0xcc8:
+			m.xxx_hidden_Field_Name9, i = runtime.Int[int32](p, i)
+		case 0xcd0:
+			m.xxx_hidden_Field_Name10, i = runtime.Int[int32](p, i)
+		case 0xcd8:
+			m.xxx_hidden_FIELD_NAME11, i = runtime.Int[int32](p, i)
+		case 0xce0:
+			m.xxx_hidden_FIELDName12, i = runtime.Int[int32](p, i)
+		case 0xce8:
+			m.xxx_hidden_XFieldName13, i = runtime.Int[int32](p, i)
+		case 0xcf0:
+			m.xxx_hidden_X_FieldName14, i = runtime.Int[int32](p, i)
+		case 0xcf8:
+			m.xxx_hidden_Field_Name15, i = runtime.Int[int32](p, i)
+		case 0xd00:
+			m.xxx_hidden_Field__Name16, i = runtime.Int[int32](p, i)
+		case 0xd08:
+			m.xxx_hidden_FieldName17__, i = runtime.Int[int32](p, i)
+		case 0xd10:
+			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(v)
+			value, i = runtime.Int[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Int32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Int32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int64(v)
+			key, i = runtime.Int[int64](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int64(v)
+			value, i = runtime.Int[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt64Int64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt64Int64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = uint32(v)
+			key, i = runtime.Int[uint32](p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = uint32(v)
+			value, i = runtime.Int[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint32Uint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint32Uint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v
+			key, i = runtime.Varint(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v
+			value, i = runtime.Varint(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapUint64Uint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapUint64Uint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(runtime.UnZigZag(uint64(uint32(v))))
+			key, i = runtime.Sint32(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = int32(runtime.UnZigZag(uint64(uint32(v))))
+			value, i = runtime.Sint32(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint32Sint32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint32Sint32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = runtime.UnZigZag(v)
+			key, i = runtime.Sint64(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = runtime.UnZigZag(v)
+			value, i = runtime.Sint64(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSint64Sint64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSint64Sint64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint32
 	var value uint32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint32(v)
+			key, i = runtime.Fixed32[uint32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint32(v)
+			value, i = runtime.Fixed32[uint32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed32Fixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed32Fixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key uint64
 	var value uint64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = uint64(v)
+			key, i = runtime.Fixed64[uint64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = uint64(v)
+			value, i = runtime.Fixed64[uint64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapFixed64Fixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapFixed64Fixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value int32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xd:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int32(v)
+			key, i = runtime.Fixed32[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int32(v)
+			value, i = runtime.Fixed32[int32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed32Sfixed32[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed32Sfixed32[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int64
 	var value int64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x9:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			key = int64(v)
+			key, i = runtime.Fixed64[int64](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = int64(v)
+			value, i = runtime.Fixed64[int64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapSfixed64Sfixed64[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapSfixed64Sfixed64[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float32
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x15:
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float32frombits(v)
+			value, i = runtime.Fixed32[float32](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Float[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Float[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key int32
 	var value float64
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = int32(v)
+			key, i = runtime.Int[int32](p, i)
 		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
+			value, i = runtime.Fixed64[float64](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapInt32Double[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapInt32Double[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key bool
 	var value bool
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0x8:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			key = v != 0
+			key, i = runtime.Bool(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = v != 0
+			value, i = runtime.Bool(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapBoolBool[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapBoolBool[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			value = d.String(v)
+			value, i = d.Text(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringString[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringString[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value []byte
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = d.PresentBytes(v)
+			value, i = d.PresentBytes(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringBytes[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringBytes[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(TestAllTypesProto3_NestedMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	value := new(ForeignMessage)
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := value.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			value, i = value.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignMessage[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignMessage[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value TestAllTypesProto3_NestedEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = TestAllTypesProto3_NestedEnum(v)
+			value, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringNestedEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringNestedEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value ForeignEnum
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x10:
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			value = ForeignEnum(v)
+			value, i = runtime.Int[ForeignEnum](p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.xxx_hidden_MapStringForeignEnum[key] = value
-	return nil
+	if i >= 0 {
+		m.xxx_hidden_MapStringForeignEnum[key] = value
+	}
+	return i
 }
 
-func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_OptionalInt32 = 0
 	m.xxx_hidden_OptionalInt64 = 0
@@ -6247,602 +2862,151 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 	m.xxx_hidden_FieldName17__ = 0
 	m.xxx_hidden_FieldName18__ = 0
 	m.xxx_hidden_OneofField = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // optional_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt32 = int32(v)
-		case 0x10: // optional_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalInt64 = int64(v)
-		case 0x18: // optional_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint32 = uint32(v)
-		case 0x20: // optional_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalUint64 = v
-		case 0x28: // optional_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
-		case 0x30: // optional_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
-		case 0x3d: // optional_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed32 = uint32(v)
-		case 0x41: // optional_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFixed64 = uint64(v)
-		case 0x4d: // optional_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed32 = int32(v)
-		case 0x51: // optional_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalSfixed64 = int64(v)
-		case 0x5d: // optional_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
-		case 0x61: // optional_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
-		case 0x68: // optional_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBool = v != 0
-		case 0x72: // optional_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalString = d.String(v)
-		case 0x7a: // optional_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalBytes = d.Bytes(v)
-		case 0x92: // optional_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
+			m.xxx_hidden_OptionalInt32, i = runtime.Int[int32](p, i)
+		case 0x10:
+			m.xxx_hidden_OptionalInt64, i = runtime.Int[int64](p, i)
+		case 0x18:
+			m.xxx_hidden_OptionalUint32, i = runtime.Int[uint32](p, i)
+		case 0x20:
+			m.xxx_hidden_OptionalUint64, i = runtime.Varint(p, i)
+		case 0x28:
+			m.xxx_hidden_OptionalSint32, i = runtime.Sint32(p, i)
+		case 0x30:
+			m.xxx_hidden_OptionalSint64, i = runtime.Sint64(p, i)
+		case 0x3d:
+			m.xxx_hidden_OptionalFixed32, i = runtime.Fixed32[uint32](p, i)
+		case 0x41:
+			m.xxx_hidden_OptionalFixed64, i = runtime.Fixed64[uint64](p, i)
+		case 0x4d:
+			m.xxx_hidden_OptionalSfixed32, i = runtime.Fixed32[int32](p, i)
+		case 0x51:
+			m.xxx_hidden_OptionalSfixed64, i = runtime.Fixed64[int64](p, i)
+		case 0x5d:
+			m.xxx_hidden_OptionalFloat, i = runtime.Fixed32[float32](p, i)
+		case 0x61:
+			m.xxx_hidden_OptionalDouble, i = runtime.Fixed64[float64](p, i)
+		case 0x68:
+			m.xxx_hidden_OptionalBool, i = runtime.Bool(p, i)
+		case 0x72:
+			m.xxx_hidden_OptionalString, i = d.Text(p, i)
+		case 0x7a:
+			m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalNestedMessage = oldOptionalNestedMessage; m.xxx_hidden_OptionalNestedMessage == nil {
 					m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto3_NestedMessage)
 				}
-				if err := m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_OptionalNestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x9a: // optional_foreign_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x9a:
 			if m.xxx_hidden_OptionalForeignMessage != nil {
-				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_OptionalForeignMessage, i = m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessage)
 				}
-				{
-					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					m.xxx_hidden_C = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0x8: // c
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.xxx_hidden_C = int32(v)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xa8: // optional_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
-		case 0xb0: // optional_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalForeignEnum = ForeignEnum(v)
-		case 0xb8: // optional_aliased_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
-		case 0xc2: // optional_string_piece
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalStringPiece = d.String(v)
-		case 0xca: // optional_cord
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OptionalCord = d.String(v)
-		case 0xda: // recursive_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa8:
+			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+		case 0xb0:
+			m.xxx_hidden_OptionalForeignEnum, i = runtime.Int[ForeignEnum](p, i)
+		case 0xb8:
+			m.xxx_hidden_OptionalAliasedEnum, i = runtime.Int[TestAllTypesProto3_AliasedEnum](p, i)
+		case 0xc2:
+			m.xxx_hidden_OptionalStringPiece, i = d.Text(p, i)
+		case 0xca:
+			m.xxx_hidden_OptionalCord, i = d.Text(p, i)
+		case 0xda:
 			if m.xxx_hidden_RecursiveMessage != nil {
-				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_RecursiveMessage = oldRecursiveMessage; m.xxx_hidden_RecursiveMessage == nil {
 					m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto3)
 				}
-				if err := m.xxx_hidden_RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_RecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0xf8: // repeated_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
-		case 0xfa: // repeated_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
-				return err
-			}
-		case 0x100: // repeated_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
-		case 0x102: // repeated_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
-				return err
-			}
-		case 0x108: // repeated_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
-		case 0x10a: // repeated_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
-				return err
-			}
-		case 0x110: // repeated_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
-		case 0x112: // repeated_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
-				return err
-			}
-		case 0x118: // repeated_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x11a: // repeated_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
-				return err
-			}
-		case 0x120: // repeated_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
-		case 0x122: // repeated_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
-				return err
-			}
-		case 0x12d: // repeated_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
-		case 0x12a: // repeated_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
-				return err
-			}
-		case 0x131: // repeated_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
-		case 0x132: // repeated_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
-				return err
-			}
-		case 0x13d: // repeated_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
-		case 0x13a: // repeated_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x141: // repeated_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
-		case 0x142: // repeated_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x14d: // repeated_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
-		case 0x14a: // repeated_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
-				return err
-			}
-		case 0x151: // repeated_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
-		case 0x152: // repeated_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
-				return err
-			}
-		case 0x158: // repeated_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
-		case 0x15a: // repeated_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
-				return err
-			}
-		case 0x162: // repeated_string
-			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
-		case 0x16a: // repeated_bytes
-			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
-		case 0x182: // repeated_nested_message
+		case 0xf8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+		case 0xfa:
+			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
+		case 0x100:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+		case 0x102:
+			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
+		case 0x108:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+		case 0x10a:
+			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
+		case 0x110:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+		case 0x112:
+			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
+		case 0x118:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+		case 0x11a:
+			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
+		case 0x120:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+		case 0x122:
+			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
+		case 0x12d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+		case 0x12a:
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+		case 0x131:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+		case 0x132:
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+		case 0x13d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+		case 0x13a:
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+		case 0x141:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+		case 0x142:
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+		case 0x14d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+		case 0x14a:
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+		case 0x151:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+		case 0x152:
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+		case 0x158:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+		case 0x15a:
+			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
+		case 0x162:
+			m.xxx_hidden_RepeatedString, i = d.AppendText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+		case 0x16a:
+			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto3_NestedMessage)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -6853,20 +3017,10 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if (*m.xxx_hidden_RepeatedNestedMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedNestedMessage)[n] = new(TestAllTypesProto3_NestedMessage)
 			}
-			if err := (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d, v, depth); err != nil {
-				return err
-			}
-		case 0x18a: // repeated_foreign_message
+			i = (*m.xxx_hidden_RepeatedNestedMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x18a:
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
 				m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessage)
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -6877,1815 +3031,492 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessage)
 			}
-			{
-				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
-				if depth < 0 {
-					return runtime.ErrDepth
-				}
-				m.unknownFields = m.unknownFields[:0]
-				m.xxx_hidden_C = 0
-				for i := 0; i < len(p); {
-					tag := uint64(p[i])
-					i++
-					if tag >= 0x80 {
-						if tag, i = runtime.Varint(p, i-1); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-					switch tag {
-					case 0x8: // c
-						var v uint64
-						if i < len(p) && p[i] < 0x80 {
-							v = uint64(p[i])
-							i++
-						} else if v, i = runtime.Varint(p, i); i < 0 {
-							return runtime.ErrMalformed
-						}
-						m.xxx_hidden_C = int32(v)
-					default:
-						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-				}
-			}
-		case 0x198: // repeated_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x19a: // repeated_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x1a0: // repeated_foreign_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnum(v))
-		case 0x1a2: // repeated_foreign_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
-				return err
-			}
-		case 0x1b2: // repeated_string_piece
-			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
-		case 0x1ba: // repeated_cord
-			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
-		case 0x1c2: // map_int32_int32
+			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x198:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+		case 0x19a:
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
+		case 0x1a0:
+			v, j := runtime.Int[ForeignEnum](p, i)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+		case 0x1a2:
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
+		case 0x1b2:
+			m.xxx_hidden_RepeatedStringPiece, i = d.AppendText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+		case 0x1ba:
+			m.xxx_hidden_RepeatedCord, i = d.AppendText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ca: // map_int64_int64
+			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
+		case 0x1ca:
 			if m.xxx_hidden_MapInt64Int64 == nil {
 				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1d2: // map_uint32_uint32
+			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
+		case 0x1d2:
 			if m.xxx_hidden_MapUint32Uint32 == nil {
 				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1da: // map_uint64_uint64
+			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
+		case 0x1da:
 			if m.xxx_hidden_MapUint64Uint64 == nil {
 				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1e2: // map_sint32_sint32
+			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
+		case 0x1e2:
 			if m.xxx_hidden_MapSint32Sint32 == nil {
 				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1ea: // map_sint64_sint64
+			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
+		case 0x1ea:
 			if m.xxx_hidden_MapSint64Sint64 == nil {
 				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1f2: // map_fixed32_fixed32
+			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
+		case 0x1f2:
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
 				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1fa: // map_fixed64_fixed64
+			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
+		case 0x1fa:
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
 				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x202: // map_sfixed32_sfixed32
+			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
+		case 0x202:
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
 				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
-				return err
-			}
-		case 0x20a: // map_sfixed64_sfixed64
+			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
+		case 0x20a:
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
 				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
-				return err
-			}
-		case 0x212: // map_int32_float
+			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
+		case 0x212:
 			if m.xxx_hidden_MapInt32Float == nil {
 				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
-				return err
-			}
-		case 0x21a: // map_int32_double
+			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
+		case 0x21a:
 			if m.xxx_hidden_MapInt32Double == nil {
 				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
-				return err
-			}
-		case 0x222: // map_bool_bool
+			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
+		case 0x222:
 			if m.xxx_hidden_MapBoolBool == nil {
 				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22a: // map_string_string
+			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
+		case 0x22a:
 			if m.xxx_hidden_MapStringString == nil {
 				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
-				return err
-			}
-		case 0x232: // map_string_bytes
+			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
+		case 0x232:
 			if m.xxx_hidden_MapStringBytes == nil {
 				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
-				return err
-			}
-		case 0x23a: // map_string_nested_message
+			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
+		case 0x23a:
 			if m.xxx_hidden_MapStringNestedMessage == nil {
 				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x242: // map_string_foreign_message
+			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
+		case 0x242:
 			if m.xxx_hidden_MapStringForeignMessage == nil {
 				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
-				return err
-			}
-		case 0x24a: // map_string_nested_enum
+			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
+		case 0x24a:
 			if m.xxx_hidden_MapStringNestedEnum == nil {
 				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x252: // map_string_foreign_enum
+			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
+		case 0x252:
 			if m.xxx_hidden_MapStringForeignEnum == nil {
 				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
-				return err
-			}
-		case 0x258: // packed_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
-		case 0x25a: // packed_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
-				return err
-			}
-		case 0x260: // packed_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
-		case 0x262: // packed_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
-				return err
-			}
-		case 0x268: // packed_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
-		case 0x26a: // packed_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
-				return err
-			}
-		case 0x270: // packed_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
-		case 0x272: // packed_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
-				return err
-			}
-		case 0x278: // packed_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x27a: // packed_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
-				return err
-			}
-		case 0x280: // packed_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
-		case 0x282: // packed_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
-				return err
-			}
-		case 0x28d: // packed_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
-		case 0x28a: // packed_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x291: // packed_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
-		case 0x292: // packed_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x29d: // packed_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
-		case 0x29a: // packed_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x2a1: // packed_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
-		case 0x2a2: // packed_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x2ad: // packed_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
-		case 0x2aa: // packed_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
-				return err
-			}
-		case 0x2b1: // packed_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
-		case 0x2b2: // packed_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
-				return err
-			}
-		case 0x2b8: // packed_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
-		case 0x2ba: // packed_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
-				return err
-			}
-		case 0x2c0: // packed_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x2c2: // packed_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x2c8: // unpacked_int32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
-		case 0x2ca: // unpacked_int32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
-				return err
-			}
-		case 0x2d0: // unpacked_int64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
-		case 0x2d2: // unpacked_int64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
-				return err
-			}
-		case 0x2d8: // unpacked_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
-		case 0x2da: // unpacked_uint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
-				return err
-			}
-		case 0x2e0: // unpacked_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
-		case 0x2e2: // unpacked_uint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
-				return err
-			}
-		case 0x2e8: // unpacked_sint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
-		case 0x2ea: // unpacked_sint32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
-				return err
-			}
-		case 0x2f0: // unpacked_sint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
-		case 0x2f2: // unpacked_sint64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
-				return err
-			}
-		case 0x2fd: // unpacked_fixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
-		case 0x2fa: // unpacked_fixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
-				return err
-			}
-		case 0x301: // unpacked_fixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
-		case 0x302: // unpacked_fixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
-				return err
-			}
-		case 0x30d: // unpacked_sfixed32
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
-		case 0x30a: // unpacked_sfixed32, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
-				return err
-			}
-		case 0x311: // unpacked_sfixed64
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
-		case 0x312: // unpacked_sfixed64, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
-				return err
-			}
-		case 0x31d: // unpacked_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
-		case 0x31a: // unpacked_float, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
-				return err
-			}
-		case 0x321: // unpacked_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
-		case 0x322: // unpacked_double, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
-				return err
-			}
-		case 0x328: // unpacked_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
-		case 0x32a: // unpacked_bool, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
-				return err
-			}
-		case 0x330: // unpacked_nested_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
-		case 0x332: // unpacked_nested_enum, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
-				return err
-			}
-		case 0x378: // oneof_uint32
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
-		case 0x382: // oneof_nested_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto3_OneofNestedMessage)
-			if o == nil {
-				o = new(testAllTypesProto3_OneofNestedMessage)
-			}
-			if o.OneofNestedMessage == nil {
-				o.OneofNestedMessage = new(TestAllTypesProto3_NestedMessage)
-			}
-			if err := o.OneofNestedMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
+		case 0x258:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+		case 0x25a:
+			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
+		case 0x260:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+		case 0x262:
+			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
+		case 0x268:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+		case 0x26a:
+			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
+		case 0x270:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+		case 0x272:
+			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
+		case 0x278:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+		case 0x27a:
+			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
+		case 0x280:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+		case 0x282:
+			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
+		case 0x28d:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+		case 0x28a:
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+		case 0x291:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+		case 0x292:
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+		case 0x29d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+		case 0x29a:
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+		case 0x2a1:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+		case 0x2a2:
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+		case 0x2ad:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+		case 0x2aa:
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+		case 0x2b1:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+		case 0x2b2:
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+		case 0x2b8:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+		case 0x2ba:
+			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
+		case 0x2c0:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+		case 0x2c2:
+			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
+		case 0x2c8:
+			v, j := runtime.Int[int32](p, i)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+		case 0x2ca:
+			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
+		case 0x2d0:
+			v, j := runtime.Int[int64](p, i)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+		case 0x2d2:
+			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
+		case 0x2d8:
+			v, j := runtime.Int[uint32](p, i)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+		case 0x2da:
+			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
+		case 0x2e0:
+			v, j := runtime.Varint(p, i)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+		case 0x2e2:
+			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
+		case 0x2e8:
+			v, j := runtime.Sint32(p, i)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+		case 0x2ea:
+			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
+		case 0x2f0:
+			v, j := runtime.Sint64(p, i)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+		case 0x2f2:
+			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
+		case 0x2fd:
+			v, j := runtime.Fixed32[uint32](p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+		case 0x2fa:
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+		case 0x301:
+			v, j := runtime.Fixed64[uint64](p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+		case 0x302:
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+		case 0x30d:
+			v, j := runtime.Fixed32[int32](p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+		case 0x30a:
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+		case 0x311:
+			v, j := runtime.Fixed64[int64](p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+		case 0x312:
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+		case 0x31d:
+			v, j := runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+		case 0x31a:
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+		case 0x321:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+		case 0x322:
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+		case 0x328:
+			v, j := runtime.Bool(p, i)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+		case 0x32a:
+			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
+		case 0x330:
+			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+		case 0x332:
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
+		case 0x378:
+			o := new(testAllTypesProto3_OneofUint32)
+			o.OneofUint32, i = runtime.Int[uint32](p, i)
 			m.xxx_hidden_OneofField = o
-		case 0x38a: // oneof_string
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofString{OneofString: d.String(v)}
-		case 0x392: // oneof_bytes
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
-		case 0x398: // oneof_bool
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBool{OneofBool: v != 0}
-		case 0x3a0: // oneof_uint64
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint64{OneofUint64: v}
-		case 0x3ad: // oneof_float
-			v, j := runtime.Fixed32(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
-		case 0x3b1: // oneof_double
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
-		case 0x3b8: // oneof_enum
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
-		case 0x3c0: // oneof_null_value
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
-		case 0x64a: // optional_bool_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalBoolWrapper == nil {
-				m.xxx_hidden_OptionalBoolWrapper = new(wrapperspb.BoolValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalBoolWrapper, depth); err != nil {
-				return err
-			}
-		case 0x652: // optional_int32_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalInt32Wrapper == nil {
-				m.xxx_hidden_OptionalInt32Wrapper = new(wrapperspb.Int32Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalInt32Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x65a: // optional_int64_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalInt64Wrapper == nil {
-				m.xxx_hidden_OptionalInt64Wrapper = new(wrapperspb.Int64Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalInt64Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x662: // optional_uint32_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalUint32Wrapper == nil {
-				m.xxx_hidden_OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalUint32Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x66a: // optional_uint64_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalUint64Wrapper == nil {
-				m.xxx_hidden_OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalUint64Wrapper, depth); err != nil {
-				return err
-			}
-		case 0x672: // optional_float_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalFloatWrapper == nil {
-				m.xxx_hidden_OptionalFloatWrapper = new(wrapperspb.FloatValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalFloatWrapper, depth); err != nil {
-				return err
-			}
-		case 0x67a: // optional_double_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalDoubleWrapper == nil {
-				m.xxx_hidden_OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalDoubleWrapper, depth); err != nil {
-				return err
-			}
-		case 0x682: // optional_string_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalStringWrapper == nil {
-				m.xxx_hidden_OptionalStringWrapper = new(wrapperspb.StringValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalStringWrapper, depth); err != nil {
-				return err
-			}
-		case 0x68a: // optional_bytes_wrapper
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalBytesWrapper == nil {
-				m.xxx_hidden_OptionalBytesWrapper = new(wrapperspb.BytesValue)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalBytesWrapper, depth); err != nil {
-				return err
-			}
-		case 0x69a: // repeated_bool_wrapper
+		case 0x382:
+			o := runtime.Member[testAllTypesProto3_OneofNestedMessage](m.xxx_hidden_OneofField)
+			o.OneofNestedMessage, i = o.OneofNestedMessage.pbfastDecode(d.Part(p, i, depth))
+			m.xxx_hidden_OneofField = o
+		case 0x38a:
+			o := new(testAllTypesProto3_OneofString)
+			o.OneofString, i = d.Text(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x392:
+			o := new(testAllTypesProto3_OneofBytes)
+			o.OneofBytes, i = d.PresentBytes(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x398:
+			o := new(testAllTypesProto3_OneofBool)
+			o.OneofBool, i = runtime.Bool(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3a0:
+			o := new(testAllTypesProto3_OneofUint64)
+			o.OneofUint64, i = runtime.Varint(p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3ad:
+			o := new(testAllTypesProto3_OneofFloat)
+			o.OneofFloat, i = runtime.Fixed32[float32](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b1:
+			o := new(testAllTypesProto3_OneofDouble)
+			o.OneofDouble, i = runtime.Fixed64[float64](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3b8:
+			o := new(testAllTypesProto3_OneofEnum)
+			o.OneofEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x3c0:
+			o := new(testAllTypesProto3_OneofNullValue)
+			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			m.xxx_hidden_OneofField = o
+		case 0x64a:
+			m.xxx_hidden_OptionalBoolWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalBoolWrapper)
+		case 0x652:
+			m.xxx_hidden_OptionalInt32Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalInt32Wrapper)
+		case 0x65a:
+			m.xxx_hidden_OptionalInt64Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalInt64Wrapper)
+		case 0x662:
+			m.xxx_hidden_OptionalUint32Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalUint32Wrapper)
+		case 0x66a:
+			m.xxx_hidden_OptionalUint64Wrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalUint64Wrapper)
+		case 0x672:
+			m.xxx_hidden_OptionalFloatWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalFloatWrapper)
+		case 0x67a:
+			m.xxx_hidden_OptionalDoubleWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalDoubleWrapper)
+		case 0x682:
+			m.xxx_hidden_OptionalStringWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalStringWrapper)
+		case 0x68a:
+			m.xxx_hidden_OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalBytesWrapper)
+		case 0x69a:
 			if m.xxx_hidden_RepeatedBoolWrapper == nil {
 				m.xxx_hidden_RepeatedBoolWrapper = new([]*wrapperspb.BoolValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.BoolValue)
-			(*m.xxx_hidden_RepeatedBoolWrapper) = append((*m.xxx_hidden_RepeatedBoolWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6a2: // repeated_int32_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			(*m.xxx_hidden_RepeatedBoolWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedBoolWrapper), v, j)
+		case 0x6a2:
 			if m.xxx_hidden_RepeatedInt32Wrapper == nil {
 				m.xxx_hidden_RepeatedInt32Wrapper = new([]*wrapperspb.Int32Value)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.Int32Value)
-			(*m.xxx_hidden_RepeatedInt32Wrapper) = append((*m.xxx_hidden_RepeatedInt32Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6aa: // repeated_int64_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			(*m.xxx_hidden_RepeatedInt32Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedInt32Wrapper), v, j)
+		case 0x6aa:
 			if m.xxx_hidden_RepeatedInt64Wrapper == nil {
 				m.xxx_hidden_RepeatedInt64Wrapper = new([]*wrapperspb.Int64Value)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.Int64Value)
-			(*m.xxx_hidden_RepeatedInt64Wrapper) = append((*m.xxx_hidden_RepeatedInt64Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6b2: // repeated_uint32_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			(*m.xxx_hidden_RepeatedInt64Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedInt64Wrapper), v, j)
+		case 0x6b2:
 			if m.xxx_hidden_RepeatedUint32Wrapper == nil {
 				m.xxx_hidden_RepeatedUint32Wrapper = new([]*wrapperspb.UInt32Value)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.UInt32Value)
-			(*m.xxx_hidden_RepeatedUint32Wrapper) = append((*m.xxx_hidden_RepeatedUint32Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6ba: // repeated_uint64_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			(*m.xxx_hidden_RepeatedUint32Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedUint32Wrapper), v, j)
+		case 0x6ba:
 			if m.xxx_hidden_RepeatedUint64Wrapper == nil {
 				m.xxx_hidden_RepeatedUint64Wrapper = new([]*wrapperspb.UInt64Value)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.UInt64Value)
-			(*m.xxx_hidden_RepeatedUint64Wrapper) = append((*m.xxx_hidden_RepeatedUint64Wrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6c2: // repeated_float_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			(*m.xxx_hidden_RepeatedUint64Wrapper), i = runtime.Append((*m.xxx_hidden_RepeatedUint64Wrapper), v, j)
+		case 0x6c2:
 			if m.xxx_hidden_RepeatedFloatWrapper == nil {
 				m.xxx_hidden_RepeatedFloatWrapper = new([]*wrapperspb.FloatValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.FloatValue)
-			(*m.xxx_hidden_RepeatedFloatWrapper) = append((*m.xxx_hidden_RepeatedFloatWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6ca: // repeated_double_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			(*m.xxx_hidden_RepeatedFloatWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedFloatWrapper), v, j)
+		case 0x6ca:
 			if m.xxx_hidden_RepeatedDoubleWrapper == nil {
 				m.xxx_hidden_RepeatedDoubleWrapper = new([]*wrapperspb.DoubleValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.DoubleValue)
-			(*m.xxx_hidden_RepeatedDoubleWrapper) = append((*m.xxx_hidden_RepeatedDoubleWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6d2: // repeated_string_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			(*m.xxx_hidden_RepeatedDoubleWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedDoubleWrapper), v, j)
+		case 0x6d2:
 			if m.xxx_hidden_RepeatedStringWrapper == nil {
 				m.xxx_hidden_RepeatedStringWrapper = new([]*wrapperspb.StringValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.StringValue)
-			(*m.xxx_hidden_RepeatedStringWrapper) = append((*m.xxx_hidden_RepeatedStringWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x6da: // repeated_bytes_wrapper
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			(*m.xxx_hidden_RepeatedStringWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedStringWrapper), v, j)
+		case 0x6da:
 			if m.xxx_hidden_RepeatedBytesWrapper == nil {
 				m.xxx_hidden_RepeatedBytesWrapper = new([]*wrapperspb.BytesValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(wrapperspb.BytesValue)
-			(*m.xxx_hidden_RepeatedBytesWrapper) = append((*m.xxx_hidden_RepeatedBytesWrapper), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x96a: // optional_duration
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalDuration == nil {
-				m.xxx_hidden_OptionalDuration = new(durationpb.Duration)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalDuration, depth); err != nil {
-				return err
-			}
-		case 0x972: // optional_timestamp
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalTimestamp == nil {
-				m.xxx_hidden_OptionalTimestamp = new(timestamppb.Timestamp)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalTimestamp, depth); err != nil {
-				return err
-			}
-		case 0x97a: // optional_field_mask
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalFieldMask == nil {
-				m.xxx_hidden_OptionalFieldMask = new(fieldmaskpb.FieldMask)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalFieldMask, depth); err != nil {
-				return err
-			}
-		case 0x982: // optional_struct
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalStruct == nil {
-				m.xxx_hidden_OptionalStruct = new(structpb.Struct)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalStruct, depth); err != nil {
-				return err
-			}
-		case 0x98a: // optional_any
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalAny == nil {
-				m.xxx_hidden_OptionalAny = new(anypb.Any)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalAny, depth); err != nil {
-				return err
-			}
-		case 0x992: // optional_value
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_OptionalValue == nil {
-				m.xxx_hidden_OptionalValue = new(structpb.Value)
-			}
-			if err := d.Foreign(v, m.xxx_hidden_OptionalValue, depth); err != nil {
-				return err
-			}
-		case 0x998: // optional_null_value
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_OptionalNullValue = structpb.NullValue(v)
-		case 0x9ba: // repeated_duration
+			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			(*m.xxx_hidden_RepeatedBytesWrapper), i = runtime.Append((*m.xxx_hidden_RepeatedBytesWrapper), v, j)
+		case 0x96a:
+			m.xxx_hidden_OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalDuration)
+		case 0x972:
+			m.xxx_hidden_OptionalTimestamp, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalTimestamp)
+		case 0x97a:
+			m.xxx_hidden_OptionalFieldMask, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalFieldMask)
+		case 0x982:
+			m.xxx_hidden_OptionalStruct, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalStruct)
+		case 0x98a:
+			m.xxx_hidden_OptionalAny, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalAny)
+		case 0x992:
+			m.xxx_hidden_OptionalValue, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_OptionalValue)
+		case 0x998:
+			m.xxx_hidden_OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
+		case 0x9ba:
 			if m.xxx_hidden_RepeatedDuration == nil {
 				m.xxx_hidden_RepeatedDuration = new([]*durationpb.Duration)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(durationpb.Duration)
-			(*m.xxx_hidden_RepeatedDuration) = append((*m.xxx_hidden_RepeatedDuration), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9c2: // repeated_timestamp
+			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
+			(*m.xxx_hidden_RepeatedDuration), i = runtime.Append((*m.xxx_hidden_RepeatedDuration), v, j)
+		case 0x9c2:
 			if m.xxx_hidden_RepeatedTimestamp == nil {
 				m.xxx_hidden_RepeatedTimestamp = new([]*timestamppb.Timestamp)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(timestamppb.Timestamp)
-			(*m.xxx_hidden_RepeatedTimestamp) = append((*m.xxx_hidden_RepeatedTimestamp), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9ca: // repeated_fieldmask
+			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			(*m.xxx_hidden_RepeatedTimestamp), i = runtime.Append((*m.xxx_hidden_RepeatedTimestamp), v, j)
+		case 0x9ca:
 			if m.xxx_hidden_RepeatedFieldmask == nil {
 				m.xxx_hidden_RepeatedFieldmask = new([]*fieldmaskpb.FieldMask)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(fieldmaskpb.FieldMask)
-			(*m.xxx_hidden_RepeatedFieldmask) = append((*m.xxx_hidden_RepeatedFieldmask), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9da: // repeated_any
+			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			(*m.xxx_hidden_RepeatedFieldmask), i = runtime.Append((*m.xxx_hidden_RepeatedFieldmask), v, j)
+		case 0x9da:
 			if m.xxx_hidden_RepeatedAny == nil {
 				m.xxx_hidden_RepeatedAny = new([]*anypb.Any)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(anypb.Any)
-			(*m.xxx_hidden_RepeatedAny) = append((*m.xxx_hidden_RepeatedAny), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9e2: // repeated_value
+			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
+			(*m.xxx_hidden_RepeatedAny), i = runtime.Append((*m.xxx_hidden_RepeatedAny), v, j)
+		case 0x9e2:
 			if m.xxx_hidden_RepeatedValue == nil {
 				m.xxx_hidden_RepeatedValue = new([]*structpb.Value)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.Value)
-			(*m.xxx_hidden_RepeatedValue) = append((*m.xxx_hidden_RepeatedValue), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0x9ea: // repeated_list_value
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
+			(*m.xxx_hidden_RepeatedValue), i = runtime.Append((*m.xxx_hidden_RepeatedValue), v, j)
+		case 0x9ea:
 			if m.xxx_hidden_RepeatedListValue == nil {
 				m.xxx_hidden_RepeatedListValue = new([]*structpb.ListValue)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.ListValue)
-			(*m.xxx_hidden_RepeatedListValue) = append((*m.xxx_hidden_RepeatedListValue), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0xa22: // repeated_struct
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
+			(*m.xxx_hidden_RepeatedListValue), i = runtime.Append((*m.xxx_hidden_RepeatedListValue), v, j)
+		case 0xa22:
 			if m.xxx_hidden_RepeatedStruct == nil {
 				m.xxx_hidden_RepeatedStruct = new([]*structpb.Struct)
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			e := new(structpb.Struct)
-			(*m.xxx_hidden_RepeatedStruct) = append((*m.xxx_hidden_RepeatedStruct), e)
-			if err := d.Foreign(v, e, depth); err != nil {
-				return err
-			}
-		case 0xc88: // fieldname1
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Fieldname1 = int32(v)
-		case 0xc90: // field_name2
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName2 = int32(v)
-		case 0xc98: // _field_name3
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName3 = int32(v)
-		case 0xca0: // field__name4_
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name4_ = int32(v)
-		case 0xca8: // field0name5
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field0Name5 = int32(v)
-		case 0xcb0: // field_0_name6
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_0Name6 = int32(v)
-		case 0xcb8: // fieldName7
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName7 = int32(v)
-		case 0xcc0: // FieldName8
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName8 = int32(v)
-		case 0xcc8: // field_Name9
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name9 = int32(v)
-		case 0xcd0: // Field_Name10
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name10 = int32(v)
-		case 0xcd8: // FIELD_NAME11
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELD_NAME11 = int32(v)
-		case 0xce0: // FIELD_name12
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FIELDName12 = int32(v)
-		case 0xce8: // __field_name13
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_XFieldName13 = int32(v)
-		case 0xcf0: // __Field_name14
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_X_FieldName14 = int32(v)
-		case 0xcf8: // field__name15
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field_Name15 = int32(v)
-		case 0xd00: // field__Name16
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_Field__Name16 = int32(v)
-		case 0xd08: // field_name17__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName17__ = int32(v)
-		case 0xd10: // Field_name18__
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_FieldName18__ = int32(v)
+			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
+			(*m.xxx_hidden_RepeatedStruct), i = runtime.Append((*m.xxx_hidden_RepeatedStruct), v, j)
+		case 0xc88:
+			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
+		case 0xc90:
+			m.xxx_hidden_FieldName2, i = runtime.Int[int32](p, i)
+		case 0xc98:
+			m.xxx_hidden_XFieldName3, i = runtime.Int[int32](p, i)
+		case 0xca0:
+			m.xxx_hidden_Field_Name4_, i = runtime.Int[int32](p, i)
+		case 0xca8:
+			m.xxx_hidden_Field0Name5, i = runtime.Int[int32](p, i)
+		case 0xcb0:
+			m.xxx_hidden_Field_0Name6, i = runtime.Int[int32](p, i)
+		case 0xcb8:
+			m.xxx_hidden_FieldName7, i = runtime.Int[int32](p, i)
+		case 0xcc0:
+			m.xxx_hidden_FieldName8, i = runtime.Int[int32](p, i)
+		case 0xcc8:
+			m.xxx_hidden_Field_Name9, i = runtime.Int[int32](p, i)
+		case 0xcd0:
+			m.xxx_hidden_Field_Name10, i = runtime.Int[int32](p, i)
+		case 0xcd8:
+			m.xxx_hidden_FIELD_NAME11, i = runtime.Int[int32](p, i)
+		case 0xce0:
+			m.xxx_hidden_FIELDName12, i = runtime.Int[int32](p, i)
+		case 0xce8:
+			m.xxx_hidden_XFieldName13, i = runtime.Int[int32](p, i)
+		case 0xcf0:
+			m.xxx_hidden_X_FieldName14, i = runtime.Int[int32](p, i)
+		case 0xcf8:
+			m.xxx_hidden_Field_Name15, i = runtime.Int[int32](p, i)
+		case 0xd00:
+			m.xxx_hidden_Field__Name16, i = runtime.Int[int32](p, i)
+		case 0xd08:
+			m.xxx_hidden_FieldName17__, i = runtime.Int[int32](p, i)
+		case 0xd10:
+			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
-	*m = TestAllTypesProto3_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
-	*m = TestAllTypesProto3_NestedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
+	return m.pbfastUnmarshal(data, 0)
+}
+
+func (m *TestAllTypesProto3_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8693,10 +3524,7 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -8735,8 +3563,7 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -8746,14 +3573,14 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -8783,193 +3610,109 @@ func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.xxx_hidden_A != 0 {
-		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
-	}
+	n += runtime.SizeNumber(1, uint64(int64(m.xxx_hidden_A)))
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Corecursive.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.xxx_hidden_Corecursive != nil {
+		w, i = m.xxx_hidden_Corecursive.pbfastEncode(e, w, i, 0x12)
 	}
-	if v := m.xxx_hidden_Corecursive; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if m.xxx_hidden_A != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3_NestedMessage, int) {
+	if m == nil {
+		m = new(TestAllTypesProto3_NestedMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.xxx_hidden_Corecursive == nil {
-				m.xxx_hidden_Corecursive = new(TestAllTypesProto3)
-			}
-			if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-				return err
-			}
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
+		case 0x12:
+			m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_A = 0
 	oldCorecursive := m.xxx_hidden_Corecursive
 	m.xxx_hidden_Corecursive = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // a
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_A = int32(v)
-		case 0x12: // corecursive
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
+			m.xxx_hidden_A, i = runtime.Int[int32](p, i)
+		case 0x12:
 			if m.xxx_hidden_Corecursive != nil {
-				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
-					return err
-				}
+				m.xxx_hidden_Corecursive, i = m.xxx_hidden_Corecursive.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.xxx_hidden_Corecursive = oldCorecursive; m.xxx_hidden_Corecursive == nil {
 					m.xxx_hidden_Corecursive = new(TestAllTypesProto3)
 				}
-				if err := m.xxx_hidden_Corecursive.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.xxx_hidden_Corecursive.pbfastReuse(d.Part(p, i, depth))
 			}
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.xxx_hidden_C != 0 {
 		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *ForeignMessage) Unmarshal(data []byte) error {
-	*m = ForeignMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *ForeignMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
-	*m = ForeignMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *ForeignMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = ForeignMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -8977,10 +3720,7 @@ func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9019,8 +3759,7 @@ func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9030,14 +3769,14 @@ func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9065,138 +3804,87 @@ func (m *ForeignMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.xxx_hidden_C != 0 {
-		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_C)))
-	}
+	n += runtime.SizeNumber(1, uint64(int64(m.xxx_hidden_C)))
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11)
 	if m.xxx_hidden_C != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C))), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *ForeignMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *ForeignMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessage, int) {
+	if m == nil {
+		m = new(ForeignMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_C = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // c
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.xxx_hidden_C = int32(v)
+		case 0x8:
+			m.xxx_hidden_C, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *NullHypothesisProto3) Unmarshal(data []byte) error {
-	*m = NullHypothesisProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *NullHypothesisProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
-	*m = NullHypothesisProto3{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = NullHypothesisProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9204,10 +3892,7 @@ func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9246,8 +3931,7 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) 
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9257,14 +3941,14 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9297,105 +3981,74 @@ func (m *NullHypothesisProto3) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *NullHypothesisProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *NullHypothesisProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*NullHypothesisProto3, int) {
+	if m == nil {
+		m = new(NullHypothesisProto3)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *EnumOnlyProto3) Unmarshal(data []byte) error {
-	*m = EnumOnlyProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *EnumOnlyProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
-	*m = EnumOnlyProto3{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = EnumOnlyProto3{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -9403,10 +4056,7 @@ func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeVT is SizeOf.
@@ -9445,8 +4095,7 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 		return 0, nil
 	}
 	var e runtime.Encoder
-	w, i := m.pbfastEncode(&e, data, len(data))
-	return e.Written(w, i)
+	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
 // MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
@@ -9456,14 +4105,14 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	d := runtime.Decoder{Own: true, Apart: true}
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error {
 	var d runtime.Decoder
-	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
+	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
 }
 
 // CloneVT is proto.Clone.
@@ -9494,221 +4143,52 @@ func (m *EnumOnlyProto3) SizeOf() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	return w, i
+	w, i = e.Unknown(w, i, m.unknownFields)
+	return e.Length(w, i, end, tag)
 }
 
-func (m *EnumOnlyProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *EnumOnlyProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*EnumOnlyProto3, int) {
+	if m == nil {
+		m = new(EnumOnlyProto3)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
 func init() {
 	file_test_messages_proto3_opaque_proto_init()
-	runtime.Hook((*TestAllTypesProto3)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto3)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto3)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto3)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*TestAllTypesProto3_NestedMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*ForeignMessage)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*ForeignMessage)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessage)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*ForeignMessage)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*NullHypothesisProto3)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*NullHypothesisProto3)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto3)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*NullHypothesisProto3)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*EnumOnlyProto3)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*EnumOnlyProto3)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto3)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*EnumOnlyProto3)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3).pbfastEncode, (*TestAllTypesProto3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3_NestedMessage).pbfastEncode, (*TestAllTypesProto3_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessage).pbfastAppend, (*ForeignMessage).pbfastEncode, (*ForeignMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto3).pbfastAppend, (*NullHypothesisProto3).pbfastEncode, (*NullHypothesisProto3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
 }

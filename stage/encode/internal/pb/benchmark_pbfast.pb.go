@@ -6,49 +6,29 @@ package pb
 import (
 	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Benchmark) Unmarshal(data []byte) error {
-	*m = Benchmark{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
-	*m = Benchmark{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Benchmark) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Benchmark{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -56,10 +36,7 @@ func (m *Benchmark) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Benchmark) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -67,142 +44,75 @@ func (m *Benchmark) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Message) > 0 {
-		l := len(m.Message)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Message))
 	if m.Embedded != nil {
-		l := m.Embedded.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Embedded.SizeOf())
 	}
 	if m.EmbeddedMap != nil {
-		l := m.EmbeddedMap.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.EmbeddedMap.SizeOf())
 	}
 	if m.EnumMessage != nil {
-		l := m.EnumMessage.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.EnumMessage.SizeOf())
 	}
 	for _, v := range m.Repeated {
-		l := v.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(v.SizeOf())
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	for k := len(m.Repeated) - 1; k >= 0; k-- {
 		end := len(w) - i
 		if m := m.Repeated[k]; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11+len(m.EmbeddedData) {
-				w, i = e.Grow(w, i, 11+len(m.EmbeddedData))
-			}
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i -= len(m.EmbeddedData)
-				copy(w[i:], m.EmbeddedData)
-				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
-				i--
-				w[i] = 0xa
+				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x2a
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x2a)
 	}
-	if v := m.EnumMessage; v != nil {
+	if m.EnumMessage != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 22+len(m.Message) {
-				w, i = e.Grow(w, i, 22+len(m.Message))
-			}
+		if m := m.EnumMessage; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 22+len(m.Message))
 			if m.Embedded != 0 {
-				i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
-				i--
-				w[i] = 0x10
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.Embedded))), 0x10)
 			}
 			if len(m.Message) > 0 {
 				i = e.PutText(w, i, m.Message, 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x22
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x22)
 	}
-	if v := m.EmbeddedMap; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x1a
+	if m.EmbeddedMap != nil {
+		w, i = m.EmbeddedMap.pbfastEncode(e, w, i, 0x1a)
 	}
-	if v := m.Embedded; v != nil {
+	if m.Embedded != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 11+len(m.EmbeddedData) {
-				w, i = e.Grow(w, i, 11+len(m.EmbeddedData))
-			}
+		if m := m.Embedded; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i -= len(m.EmbeddedData)
-				copy(w[i:], m.EmbeddedData)
-				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
-				i--
-				w[i] = 0xa
+				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x12
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 	}
-	if i < 11+len(m.Message) {
-		w, i = e.Grow(w, i, 11+len(m.Message))
-	}
+	w, i = e.Room(w, i, 11+len(m.Message))
 	if len(m.Message) > 0 {
 		i = e.PutText(w, i, m.Message, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastBenchmarkParts is room for the optional values and messages of one Benchmark, allocated at once.
@@ -217,129 +127,59 @@ type pbfastBenchmarkNode struct {
 	s pbfastBenchmarkParts
 }
 
-func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastBenchmarkParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
-	for i := 0; i < len(p); {
-		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-		switch tag {
-		case 0xa: // message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Message = d.String(v)
-		case 0x12: // embedded
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Embedded == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Embedded = &s.Embedded
-				} else {
-					m.Embedded = new(EmbeddedMessage)
-				}
-			}
-			if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x1a: // embedded_map
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.EmbeddedMap == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.EmbeddedMap = &s.EmbeddedMap
-				} else {
-					m.EmbeddedMap = new(Map)
-				}
-			}
-			if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x22: // enum_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.EnumMessage == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.EnumMessage = &s.EnumMessage
-				} else {
-					m.EnumMessage = new(EnumMessage)
-				}
-			}
-			if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x2a: // repeated
-			n := runtime.Run(p, i, 0x2a)
-			m.Repeated = slices.Grow(m.Repeated, n)
-			for slab := runtime.Slab[EmbeddedMessage](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *EmbeddedMessage
-				if slab != nil {
-					e, slab = &slab[0], slab[1:]
-				} else {
-					e = new(EmbeddedMessage)
-				}
-				m.Repeated = append(m.Repeated, e)
-				if err := e.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 1 // its tag, as was counted
-			}
-		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-	}
-	return nil
+func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
 }
 
-func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (n *pbfastBenchmarkNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
+	if n == nil {
+		return (*Benchmark)(nil).pbfastDecode(d, p, i, depth)
 	}
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastBenchmarkParts) (*Benchmark, int) {
+	if m == nil {
+		m = new(Benchmark)
+	}
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x12:
+			if s = runtime.Parts(d, s); s != nil && m.Embedded == nil {
+				m.Embedded = &s.Embedded
+			}
+			m.Embedded, i = m.Embedded.pbfastDecode(d.Part(p, i, depth))
+		case 0x1a:
+			if s = runtime.Parts(d, s); s != nil && m.EmbeddedMap == nil {
+				m.EmbeddedMap = &s.EmbeddedMap
+			}
+			m.EmbeddedMap, i = m.EmbeddedMap.pbfastDecode(d.Part(p, i, depth))
+		case 0x22:
+			if s = runtime.Parts(d, s); s != nil && m.EnumMessage == nil {
+				m.EnumMessage = &s.EnumMessage
+			}
+			m.EnumMessage, i = m.EnumMessage.pbfastDecode(d.Part(p, i, depth))
+		case 0x2a:
+			slab, n := runtime.Slab[EmbeddedMessage](d, p, i, 0x2a, &m.Repeated)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *EmbeddedMessage
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				m.Repeated = append(m.Repeated, v)
+			}
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return m, i
+}
+
+func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Message = ""
 	oldEmbedded := m.Embedded
@@ -349,173 +189,42 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	oldEnumMessage := m.EnumMessage
 	m.EnumMessage = nil
 	m.Repeated = m.Repeated[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Message = d.String(v)
-		case 0x12: // embedded
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x12:
 			if m.Embedded != nil {
-				if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.Embedded, i = m.Embedded.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.Embedded = oldEmbedded; m.Embedded == nil {
 					m.Embedded = new(EmbeddedMessage)
 				}
-				{
-					m, p, depth := m.Embedded, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					m.EmbeddedData = nil
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0xa: // embedded_data
-							var v []byte
-							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-								j := i + 1 + int(p[i])
-								v = p[i+1 : j : j]
-								i = j
-							} else if v, i = runtime.Chunk(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.EmbeddedData = d.Bytes(v)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.Embedded.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x1a: // embedded_map
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x1a:
 			if m.EmbeddedMap != nil {
-				if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.EmbeddedMap, i = m.EmbeddedMap.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.EmbeddedMap = oldEmbeddedMap; m.EmbeddedMap == nil {
 					m.EmbeddedMap = new(Map)
 				}
-				if err := m.EmbeddedMap.pbfastReuse(d, v, depth); err != nil {
-					return err
-				}
+				i = m.EmbeddedMap.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x22: // enum_message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x22:
 			if m.EnumMessage != nil {
-				if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
-					return err
-				}
+				m.EnumMessage, i = m.EnumMessage.pbfastDecode(d.Part(p, i, depth))
 			} else {
 				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
 					m.EnumMessage = new(EnumMessage)
 				}
-				{
-					m, p, depth := m.EnumMessage, v, depth-1
-					if depth < 0 {
-						return runtime.ErrDepth
-					}
-					m.unknownFields = m.unknownFields[:0]
-					m.Message = ""
-					m.Embedded = 0
-					for i := 0; i < len(p); {
-						tag := uint64(p[i])
-						i++
-						if tag >= 0x80 {
-							if tag, i = runtime.Varint(p, i-1); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-						switch tag {
-						case 0xa: // message
-							var v []byte
-							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-								j := i + 1 + int(p[i])
-								v = p[i+1 : j : j]
-								i = j
-							} else if v, i = runtime.Chunk(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							if !validutf8.Valid(v) {
-								return runtime.ErrUTF8
-							}
-							m.Message = d.String(v)
-						case 0x10: // embedded
-							var v uint64
-							if i < len(p) && p[i] < 0x80 {
-								v = uint64(p[i])
-								i++
-							} else if v, i = runtime.Varint(p, i); i < 0 {
-								return runtime.ErrMalformed
-							}
-							m.Embedded = EmbeddedEnum(v)
-						default:
-							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return runtime.ErrMalformed
-							}
-						}
-					}
-				}
+				i = m.EnumMessage.pbfastReuse(d.Part(p, i, depth))
 			}
-		case 0x2a: // repeated
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x2a:
 			n := len(m.Repeated)
 			if n < cap(m.Repeated) {
 				m.Repeated = m.Repeated[:n+1]
@@ -525,87 +234,35 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 			if m.Repeated[n] == nil {
 				m.Repeated[n] = new(EmbeddedMessage)
 			}
-			{
-				m, p, depth := m.Repeated[n], v, depth-1
-				if depth < 0 {
-					return runtime.ErrDepth
-				}
-				m.unknownFields = m.unknownFields[:0]
-				m.EmbeddedData = nil
-				for i := 0; i < len(p); {
-					tag := uint64(p[i])
-					i++
-					if tag >= 0x80 {
-						if tag, i = runtime.Varint(p, i-1); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-					switch tag {
-					case 0xa: // embedded_data
-						var v []byte
-						if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-							j := i + 1 + int(p[i])
-							v = p[i+1 : j : j]
-							i = j
-						} else if v, i = runtime.Chunk(p, i); i < 0 {
-							return runtime.ErrMalformed
-						}
-						m.EmbeddedData = d.Bytes(v)
-					default:
-						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return runtime.ErrMalformed
-						}
-					}
-				}
-			}
+			i = m.Repeated[n].pbfastReuse(d.Part(p, i, depth))
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *EmbeddedMessage) Unmarshal(data []byte) error {
-	*m = EmbeddedMessage{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
-	*m = EmbeddedMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = EmbeddedMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -613,10 +270,7 @@ func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -624,142 +278,81 @@ func (m *EmbeddedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.EmbeddedData) > 0 {
-		l := len(m.EmbeddedData)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.EmbeddedData))
 	return n + len(m.unknownFields)
 }
 
-func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 11+len(m.EmbeddedData) {
-		w, i = e.Grow(w, i, 11+len(m.EmbeddedData))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 	if len(m.EmbeddedData) > 0 {
-		i -= len(m.EmbeddedData)
-		copy(w[i:], m.EmbeddedData)
-		i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
-		i--
-		w[i] = 0xa
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*EmbeddedMessage, int) {
+	if m == nil {
+		m = new(EmbeddedMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // embedded_data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.EmbeddedData = d.Bytes(v)
+		case 0xa:
+			m.EmbeddedData, i = d.Bytes(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.EmbeddedData = nil
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // embedded_data
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.EmbeddedData = d.Bytes(v)
+		case 0xa:
+			m.EmbeddedData, i = d.Bytes(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Map) Unmarshal(data []byte) error {
-	*m = Map{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Map) UnmarshalOwn(data []byte) error {
-	*m = Map{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Map) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Map{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -767,10 +360,7 @@ func (m *Map) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Map) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -779,24 +369,17 @@ func (m *Map) SizeOf() (n int) {
 		return 0
 	}
 	for k, _ := range m.BuiltMap {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += 8
-		n += 1 + e + runtime.SizeVarint(uint64(e))
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+8)
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Map) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Map) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	if len(m.BuiltMap) > 0 {
 		if e.Deterministic() {
 			keys := runtime.SortedKeys(m.BuiltMap)
@@ -809,196 +392,104 @@ func (m *Map) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 			}
 		}
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*Map) pbfastPutBuiltMap(e *runtime.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
-	if i < 31+len(k) {
-		w, i = e.Grow(w, i, 31+len(k))
-	}
+	w, i = e.Room(w, i, 31+len(k))
 	last := i
-	i = runtime.PutFixed64(w, i, math.Float64bits(v))
-	i--
-	w[i] = 0x11
+	i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(v)), 0x11)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i--
-	w[i] = 0xa
-	return w, i
+	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0xa)
 }
 
-func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Map, int) {
+	if m == nil {
+		m = new(Map)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-		switch tag {
-		case 0xa: // built_map
-			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryBuiltMap(d, v, depth); err != nil {
-				return err
-			}
-		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 1:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-	}
-	return nil
-}
-
-func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
-	var key string
-	var value float64
-	for i := 0; i < len(p); {
-		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
-		case 0x11:
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			value = math.Float64frombits(v)
-		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-	}
-	m.BuiltMap[key] = value
-	return nil
-}
-
-func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
-	m.unknownFields = m.unknownFields[:0]
-	clear(m.BuiltMap)
-	for i := 0; i < len(p); {
-		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
-		}
-		switch tag {
-		case 0xa: // built_map
 			if m.BuiltMap == nil {
 				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryBuiltMap(d, v, depth); err != nil {
-				return err
-			}
+			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 1:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 1)
 		}
 	}
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) int {
+	var key string
+	var value float64
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			key, i = d.Text(p, i)
+		case 0x11:
+			value, i = runtime.Fixed64[float64](p, i)
+		default:
+			i = runtime.Skip(p, i, tag)
+		}
+	}
+	if i >= 0 {
+		m.BuiltMap[key] = value
+	}
+	return i
+}
+
+func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	clear(m.BuiltMap)
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if m.BuiltMap == nil {
+				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
+			}
+			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
+		default:
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 1)
+		}
+	}
+	return i
+}
+
+// MarshalAppend appends the message's encoding to b.
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *EnumMessage) Unmarshal(data []byte) error {
-	*m = EnumMessage{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
-	*m = EnumMessage{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *EnumMessage) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = EnumMessage{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -1006,10 +497,7 @@ func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -1017,128 +505,65 @@ func (m *EnumMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Message) > 0 {
-		l := len(m.Message)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if m.Embedded != 0 {
-		n += 1 + runtime.SizeVarint(uint64(int64(m.Embedded)))
-	}
+	n += runtime.SizeSome(1, len(m.Message))
+	n += runtime.SizeNumber(1, uint64(int64(m.Embedded)))
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 22+len(m.Message) {
-		w, i = e.Grow(w, i, 22+len(m.Message))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 22+len(m.Message))
 	if m.Embedded != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.Embedded))), 0x10)
 	}
 	if len(m.Message) > 0 {
 		i = e.PutText(w, i, m.Message, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*EnumMessage, int) {
+	if m == nil {
+		m = new(EnumMessage)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Message = d.String(v)
-		case 0x10: // embedded
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Embedded = EmbeddedEnum(v)
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x10:
+			m.Embedded, i = runtime.Int[EmbeddedEnum](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *EnumMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *EnumMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Message = ""
 	m.Embedded = 0
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // message
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Message = d.String(v)
-		case 0x10: // embedded
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Embedded = EmbeddedEnum(v)
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x10:
+			m.Embedded, i = runtime.Int[EmbeddedEnum](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }

@@ -4,50 +4,30 @@
 package pb
 
 import (
-	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Metrics) Unmarshal(data []byte) error {
-	*m = Metrics{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Metrics) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
-	*m = Metrics{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Metrics) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Metrics) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Metrics{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
@@ -55,10 +35,7 @@ func (m *Metrics) UnmarshalAlias(data []byte) error {
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Metrics) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -66,215 +43,96 @@ func (m *Metrics) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Series) > 0 {
-		l := len(m.Series)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Series))
 	if len(m.UnixMs) > 0 {
-		l := runtime.SizeVarints(m.UnixMs)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(runtime.SizeVarints(m.UnixMs))
 	}
 	if len(m.Values) > 0 {
-		l := 8 * len(m.Values)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(8*len(m.Values))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Metrics) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Metrics) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
 	if n := len(m.Values); n > 0 {
-		if i < 11+8*n {
-			w, i = e.Grow(w, i, 11+8*n)
-		}
+		w, i = e.Room(w, i, 11+8*n)
 		end := i
 		i = runtime.PutFixed64s(w, i, m.Values)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i--
-		w[i] = 0x1a
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(end-i)), 0x1a)
 	}
 	if n := len(m.UnixMs); n > 0 {
-		if i < 11+10*n {
-			w, i = e.Grow(w, i, 11+10*n)
-		}
+		w, i = e.Room(w, i, 11+10*n)
 		end := i
 		i = runtime.PutVarints(w, i, m.UnixMs)
-		i = runtime.PutVarint(w, i, uint64(end-i))
-		i--
-		w[i] = 0x12
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(end-i)), 0x12)
 	}
-	if i < 11+len(m.Series) {
-		w, i = e.Grow(w, i, 11+len(m.Series))
-	}
+	w, i = e.Room(w, i, 11+len(m.Series))
 	if len(m.Series) > 0 {
 		i = e.PutText(w, i, m.Series, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Metrics, int) {
+	if m == nil {
+		m = new(Metrics)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // series
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Series = d.String(v)
-		case 0x10: // unix_ms
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnixMs = append(m.UnixMs, int64(v))
-		case 0x12: // unix_ms, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnixMs, err = runtime.AppendVarints(m.UnixMs, v); err != nil {
-				return err
-			}
-		case 0x19: // values
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.Values = append(m.Values, math.Float64frombits(v))
-		case 0x1a: // values, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.Values, err = runtime.AppendFixed64s(m.Values, v); err != nil {
-				return err
-			}
+		case 0xa:
+			m.Series, i = d.Text(p, i)
+		case 0x10:
+			v, j := runtime.Int[int64](p, i)
+			m.UnixMs, i = runtime.Append(m.UnixMs, v, j)
+		case 0x12:
+			m.UnixMs, i = runtime.AppendVarints(m.UnixMs, p, i)
+		case 0x19:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.Values, i = runtime.Append(m.Values, v, j)
+		case 0x1a:
+			m.Values, i = runtime.AppendFixed64s(m.Values, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Metrics) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Metrics) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Series = ""
 	m.UnixMs = m.UnixMs[:0]
 	m.Values = m.Values[:0]
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // series
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Series = d.String(v)
-		case 0x10: // unix_ms
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.UnixMs = append(m.UnixMs, int64(v))
-		case 0x12: // unix_ms, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.UnixMs, err = runtime.AppendVarints(m.UnixMs, v); err != nil {
-				return err
-			}
-		case 0x19: // values
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.Values = append(m.Values, math.Float64frombits(v))
-		case 0x1a: // values, packed
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			var err error
-			if m.Values, err = runtime.AppendFixed64s(m.Values, v); err != nil {
-				return err
-			}
+		case 0xa:
+			m.Series, i = d.Text(p, i)
+		case 0x10:
+			v, j := runtime.Int[int64](p, i)
+			m.UnixMs, i = runtime.Append(m.UnixMs, v, j)
+		case 0x12:
+			m.UnixMs, i = runtime.AppendVarints(m.UnixMs, p, i)
+		case 0x19:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.Values, i = runtime.Append(m.Values, v, j)
+		case 0x1a:
+			m.Values, i = runtime.AppendFixed64s(m.Values, p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return i
 }

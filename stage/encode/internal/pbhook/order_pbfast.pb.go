@@ -4,52 +4,31 @@
 package pbhook
 
 import (
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
 	runtime "postage/pbfast/runtime"
-	validutf8 "postage/pbfast/validutf8"
-	slices "slices"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Order) Unmarshal(data []byte) error {
-	*m = Order{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Order) UnmarshalOwn(data []byte) error {
-	*m = Order{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Order) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Order) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Order{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -57,108 +36,62 @@ func (m *Order) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.Serial != 0 {
-		n += 1 + runtime.SizeVarint(m.Serial)
-	}
-	if len(m.Reference) > 0 {
-		l := len(m.Reference)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if m.Status != 0 {
-		n += 1 + runtime.SizeVarint(uint64(int64(m.Status)))
-	}
-	if m.CreatedUnixMs != 0 {
-		n += 1 + runtime.SizeVarint(uint64(m.CreatedUnixMs))
-	}
+	n += runtime.SizeNumber(1, m.Serial)
+	n += runtime.SizeSome(1, len(m.Reference))
+	n += runtime.SizeNumber(1, uint64(int64(m.Status)))
+	n += runtime.SizeNumber(1, uint64(m.CreatedUnixMs))
 	if m.PaidUnixMs != nil {
 		n += 1 + runtime.SizeVarint(uint64(*m.PaidUnixMs))
 	}
 	if m.Customer != nil {
-		l := m.Customer.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Customer.SizeOf())
 	}
 	if m.ShipTo != nil {
-		l := m.ShipTo.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.ShipTo.SizeOf())
 	}
 	if m.BillTo != nil {
-		l := m.BillTo.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.BillTo.SizeOf())
 	}
 	for _, v := range m.Items {
-		l := v.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(v.SizeOf())
 	}
 	if m.Total != nil {
-		l := m.Total.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.Total.SizeOf())
 	}
 	if m.Coupon != nil {
-		l := len(*m.Coupon)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Coupon))
 	}
 	for k, v := range m.Labels {
-		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
-		e += len(v) + runtime.SizeVarint(uint64(len(v)))
-		n += 1 + e + runtime.SizeVarint(uint64(e))
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
-	if len(m.Note) > 0 {
-		l := len(m.Note)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Note))
 	for _, v := range m.Tags {
-		l := len(v)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(v))
 	}
-	if len(m.Signature) > 0 {
-		l := len(m.Signature)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if m.Gift {
-		n += 2 + 1
-	}
+	n += runtime.SizeSome(1, len(m.Signature))
+	n += runtime.SizeIf(m.Gift, 2+1)
 	return n + len(m.unknownFields)
 }
 
-func (m *Order) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Order) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 14+len(m.Signature) {
-		w, i = e.Grow(w, i, 14+len(m.Signature))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 14+len(m.Signature))
 	if m.Gift {
-		i--
-		w[i] = byte(runtime.Bit(m.Gift))
-		i -= 2
-		_ = w[i+1]
-		w[i] = 0x80
-		w[i+1] = 0x1
+		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.Gift))), 0x180)
 	}
 	if len(m.Signature) > 0 {
-		i -= len(m.Signature)
-		copy(w[i:], m.Signature)
-		i = runtime.PutVarint(w, i, uint64(len(m.Signature)))
-		i--
-		w[i] = 0x7a
+		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Signature), 0x7a)
 	}
 	for k := len(m.Tags) - 1; k >= 0; k-- {
 		v := m.Tags[k]
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
+		w, i = e.Room(w, i, 11+len(v))
 		i = e.PutText(w, i, v, 0x72)
 	}
-	if i < 11+len(m.Note) {
-		w, i = e.Grow(w, i, 11+len(m.Note))
-	}
+	w, i = e.Room(w, i, 11+len(m.Note))
 	if len(m.Note) > 0 {
 		i = e.PutText(w, i, m.Note, 0x6a)
 	}
@@ -174,125 +107,64 @@ func (m *Order) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) 
 			}
 		}
 	}
-	if i < 11 {
-		w, i = e.Grow(w, i, 11)
-	}
+	w, i = e.Room(w, i, 11)
 	if m.Coupon != nil {
 		v := *m.Coupon
-		if i < 11+len(v) {
-			w, i = e.Grow(w, i, 11+len(v))
-		}
+		w, i = e.Room(w, i, 11+len(v))
 		i = e.PutText(w, i, v, 0x5a)
 	}
-	if v := m.Total; v != nil {
+	if m.Total != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 22+len(m.Currency) {
-				w, i = e.Grow(w, i, 22+len(m.Currency))
-			}
+		if m := m.Total; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 22+len(m.Currency))
 			if m.MinorUnits != 0 {
-				i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
-				i--
-				w[i] = 0x10
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.MinorUnits)), 0x10)
 			}
 			if len(m.Currency) > 0 {
 				i = e.PutText(w, i, m.Currency, 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x52
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x52)
 	}
 	for k := len(m.Items) - 1; k >= 0; k-- {
-		end := len(w) - i
-		w, i = m.Items[k].pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x4a
+		w, i = m.Items[k].pbfastEncode(e, w, i, 0x4a)
 	}
-	if v := m.BillTo; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x42
+	if m.BillTo != nil {
+		w, i = m.BillTo.pbfastEncode(e, w, i, 0x42)
 	}
-	if v := m.ShipTo; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x3a
+	if m.ShipTo != nil {
+		w, i = m.ShipTo.pbfastEncode(e, w, i, 0x3a)
 	}
-	if v := m.Customer; v != nil {
-		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x32
+	if m.Customer != nil {
+		w, i = m.Customer.pbfastEncode(e, w, i, 0x32)
 	}
-	if i < 55+len(m.Reference) {
-		w, i = e.Grow(w, i, 55+len(m.Reference))
-	}
+	w, i = e.Room(w, i, 55+len(m.Reference))
 	if m.PaidUnixMs != nil {
-		i = runtime.PutVarint(w, i, uint64(*m.PaidUnixMs))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(*m.PaidUnixMs)), 0x28)
 	}
 	if m.CreatedUnixMs != 0 {
-		i = runtime.PutVarint(w, i, uint64(m.CreatedUnixMs))
-		i--
-		w[i] = 0x20
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.CreatedUnixMs)), 0x20)
 	}
 	if m.Status != 0 {
-		i = runtime.PutVarint(w, i, uint64(int64(m.Status)))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.Status))), 0x18)
 	}
 	if len(m.Reference) > 0 {
 		i = e.PutText(w, i, m.Reference, 0x12)
 	}
 	if m.Serial != 0 {
-		i = runtime.PutVarint(w, i, m.Serial)
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.Serial), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 func (*Order) pbfastPutLabels(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
-	if need := 33 + len(k) + len(v); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 33+len(k)+len(v))
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = runtime.PutVarint(w, i, uint64(last-i))
-	i--
-	w[i] = 0x62
-	return w, i
+	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0x62)
 }
 
 // pbfastOrderParts is room for the optional values and messages of one Order, allocated at once.
@@ -310,67 +182,36 @@ type pbfastOrderNode struct {
 	s pbfastOrderParts
 }
 
-func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOrderParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastOrderNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
+	if n == nil {
+		return (*Order)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOrderParts) (*Order, int) {
+	if m == nil {
+		m = new(Order)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // serial
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Serial = v
-		case 0x12: // reference
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Reference = d.String(v)
-		case 0x18: // status
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Status = OrderStatus(v)
-		case 0x20: // created_unix_ms
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.CreatedUnixMs = int64(v)
-		case 0x28: // paid_unix_ms
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x12:
+			m.Reference, i = d.Text(p, i)
+		case 0x18:
+			m.Status, i = runtime.Int[OrderStatus](p, i)
+		case 0x20:
+			m.CreatedUnixMs, i = runtime.Int[int64](p, i)
+		case 0x28:
 			if m.PaidUnixMs == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.PaidUnixMs = &s.PaidUnixMs
@@ -378,127 +219,36 @@ func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOrderParts, 
 					m.PaidUnixMs = new(int64)
 				}
 			}
-			*m.PaidUnixMs = int64(v)
-		case 0x32: // customer
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+			*m.PaidUnixMs, i = runtime.Int[int64](p, i)
+		case 0x32:
+			if s = runtime.Parts(d, s); s != nil && m.Customer == nil {
+				m.Customer, i = s.Customer.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				m.Customer, i = m.Customer.pbfastDecode(d.Part(p, i, depth))
 			}
-			if m.Customer == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Customer = &s.Customer.m
-				} else {
-					m.Customer = new(Customer)
-				}
+		case 0x3a:
+			if s = runtime.Parts(d, s); s != nil && m.ShipTo == nil {
+				m.ShipTo = &s.ShipTo
 			}
-			var of *pbfastCustomerParts
-			if s != nil {
-				of = &s.Customer.s
+			m.ShipTo, i = m.ShipTo.pbfastDecode(d.Part(p, i, depth))
+		case 0x42:
+			if s = runtime.Parts(d, s); s != nil && m.BillTo == nil {
+				m.BillTo = &s.BillTo
 			}
-			if err := m.Customer.pbfastDecode(d, v, of, depth); err != nil {
-				return err
+			m.BillTo, i = m.BillTo.pbfastDecode(d.Part(p, i, depth))
+		case 0x4a:
+			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *LineItem
+				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				m.Items = append(m.Items, v)
 			}
-		case 0x3a: // ship_to
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0x52:
+			if s = runtime.Parts(d, s); s != nil && m.Total == nil {
+				m.Total = &s.Total
 			}
-			if m.ShipTo == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.ShipTo = &s.ShipTo
-				} else {
-					m.ShipTo = new(Address)
-				}
-			}
-			if err := m.ShipTo.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x42: // bill_to
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.BillTo == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.BillTo = &s.BillTo
-				} else {
-					m.BillTo = new(Address)
-				}
-			}
-			if err := m.BillTo.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x4a: // items
-			n := runtime.Run(p, i, 0x4a)
-			m.Items = slices.Grow(m.Items, n)
-			for slab := runtime.Slab[pbfastLineItemNode](d, n); ; {
-				var v []byte
-				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-					j := i + 1 + int(p[i])
-					v = p[i+1 : j : j]
-					i = j
-				} else if v, i = runtime.Chunk(p, i); i < 0 {
-					return runtime.ErrMalformed
-				}
-				var e *LineItem
-				var of *pbfastLineItemParts
-				if slab != nil {
-					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
-				} else {
-					e = new(LineItem)
-				}
-				m.Items = append(m.Items, e)
-				if err := e.pbfastDecode(d, v, of, depth); err != nil {
-					return err
-				}
-				if n--; n == 0 {
-					break
-				}
-				i += 1 // its tag, as was counted
-			}
-		case 0x52: // total
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.Total == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.Total = &s.Total
-				} else {
-					m.Total = new(Money)
-				}
-			}
-			if err := m.Total.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x5a: // coupon
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+			m.Total, i = m.Total.pbfastDecode(d.Part(p, i, depth))
+		case 0x5a:
 			if m.Coupon == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Coupon = &s.Coupon
@@ -506,175 +256,71 @@ func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOrderParts, 
 					m.Coupon = new(string)
 				}
 			}
-			*m.Coupon = d.String(v)
-		case 0x62: // labels
+			*m.Coupon, i = d.Text(p, i)
+		case 0x62:
 			if m.Labels == nil {
 				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
 			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if err := m.pbfastEntryLabels(d, v, depth); err != nil {
-				return err
-			}
-		case 0x6a: // note
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Note = d.String(v)
-		case 0x72: // tags
-			if len(m.Tags) == cap(m.Tags) {
-				m.Tags = slices.Grow(m.Tags, runtime.Run(p, i, 0x72))
-			}
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Tags = append(m.Tags, d.String(v))
-		case 0x7a: // signature
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Signature = d.Bytes(v)
-		case 0x80: // gift
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Gift = v != 0
+			i = m.pbfastEntryLabels(d.Part(p, i, depth))
+		case 0x6a:
+			m.Note, i = d.Text(p, i)
+		case 0x72:
+			m.Tags, i = d.AppendText(m.Tags, p, i, 0x72)
+		case 0x7a:
+			m.Signature, i = d.Bytes(p, i)
+		case 0x80:
+			m.Gift, i = runtime.Bool(p, i)
 		default:
-			if depth == 0 {
-				switch tag >> 3 {
-				case 12:
-					return runtime.ErrDepth
-				}
-			}
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 12)
 		}
 	}
-	return nil
+	return m, i
 }
 
-func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
-	}
+func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, i, depth int) int {
 	var key string
 	var value string
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
 		case 0xa:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			key = d.String(v)
+			key, i = d.Text(p, i)
 		case 0x12:
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			value = d.String(v)
+			value, i = d.Text(p, i)
 		default:
-			if i = runtime.Skip(p, i, tag); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = runtime.Skip(p, i, tag)
 		}
 	}
-	m.Labels[key] = value
-	return nil
+	if i >= 0 {
+		m.Labels[key] = value
+	}
+	return i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Money) Unmarshal(data []byte) error {
-	*m = Money{}
-	d := runtime.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Money) UnmarshalOwn(data []byte) error {
-	*m = Money{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Money) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Money) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Money{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -682,124 +328,69 @@ func (m *Money) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Currency) > 0 {
-		l := len(m.Currency)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if m.MinorUnits != 0 {
-		n += 1 + runtime.SizeVarint(uint64(m.MinorUnits))
-	}
+	n += runtime.SizeSome(1, len(m.Currency))
+	n += runtime.SizeNumber(1, uint64(m.MinorUnits))
 	return n + len(m.unknownFields)
 }
 
-func (m *Money) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Money) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 22+len(m.Currency) {
-		w, i = e.Grow(w, i, 22+len(m.Currency))
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 22+len(m.Currency))
 	if m.MinorUnits != 0 {
-		i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
-		i--
-		w[i] = 0x10
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.MinorUnits)), 0x10)
 	}
 	if len(m.Currency) > 0 {
 		i = e.PutText(w, i, m.Currency, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Money, int) {
+	if m == nil {
+		m = new(Money)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // currency
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Currency = d.String(v)
-		case 0x10: // minor_units
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.MinorUnits = int64(v)
+		case 0xa:
+			m.Currency, i = d.Text(p, i)
+		case 0x10:
+			m.MinorUnits, i = runtime.Int[int64](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Customer) Unmarshal(data []byte) error {
-	*m = Customer{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Customer) UnmarshalOwn(data []byte) error {
-	*m = Customer{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Customer) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Customer) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Customer{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -807,52 +398,29 @@ func (m *Customer) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.Serial != 0 {
-		n += 1 + runtime.SizeVarint(m.Serial)
-	}
-	if len(m.Name) > 0 {
-		l := len(m.Name)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.Email) > 0 {
-		l := len(m.Email)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeNumber(1, m.Serial)
+	n += runtime.SizeSome(1, len(m.Name))
+	n += runtime.SizeSome(1, len(m.Email))
 	if m.Phone != nil {
-		l := len(*m.Phone)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(len(*m.Phone))
 	}
-	if m.Verified {
-		n += 1 + 1
-	}
+	n += runtime.SizeIf(m.Verified, 1+1)
 	return n + len(m.unknownFields)
 }
 
-func (m *Customer) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Customer) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if need := 46 + len(m.Name) + len(m.Email); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 46+len(m.Name)+len(m.Email))
 	if m.Verified {
-		i--
-		w[i] = byte(runtime.Bit(m.Verified))
-		i--
-		w[i] = 0x28
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.Verified))), 0x28)
 	}
 	if m.Phone != nil {
 		v := *m.Phone
-		if need := 46 + len(m.Name) + len(m.Email) + len(v); i < need {
-			w, i = e.Grow(w, i, need)
-		}
+		w, i = e.Room(w, i, 46+len(m.Name)+len(m.Email)+len(v))
 		i = e.PutText(w, i, v, 0x22)
 	}
 	if len(m.Email) > 0 {
@@ -862,11 +430,9 @@ func (m *Customer) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, in
 		i = e.PutText(w, i, m.Name, 0x12)
 	}
 	if m.Serial != 0 {
-		i = runtime.PutVarint(w, i, m.Serial)
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.Serial), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastCustomerParts is room for the optional values and messages of one Customer, allocated at once.
@@ -879,66 +445,34 @@ type pbfastCustomerNode struct {
 	s pbfastCustomerParts
 }
 
-func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastCustomerParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastCustomerNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
+	if n == nil {
+		return (*Customer)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *Customer) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastCustomerParts) (*Customer, int) {
+	if m == nil {
+		m = new(Customer)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // serial
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Serial = v
-		case 0x12: // name
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Name = d.String(v)
-		case 0x1a: // email
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Email = d.String(v)
-		case 0x22: // phone
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x12:
+			m.Name, i = d.Text(p, i)
+		case 0x1a:
+			m.Email, i = d.Text(p, i)
+		case 0x22:
 			if m.Phone == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.Phone = &s.Phone
@@ -946,64 +480,37 @@ func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastCustomerP
 					m.Phone = new(string)
 				}
 			}
-			*m.Phone = d.String(v)
-		case 0x28: // verified
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Verified = v != 0
+			*m.Phone, i = d.Text(p, i)
+		case 0x28:
+			m.Verified, i = runtime.Bool(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Address) Unmarshal(data []byte) error {
-	*m = Address{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Address) UnmarshalOwn(data []byte) error {
-	*m = Address{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Address) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Address) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Address{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -1011,39 +518,20 @@ func (m *Address) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Street) > 0 {
-		l := len(m.Street)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.City) > 0 {
-		l := len(m.City)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.PostalCode) > 0 {
-		l := len(m.PostalCode)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.Country) > 0 {
-		l := len(m.Country)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
+	n += runtime.SizeSome(1, len(m.Street))
+	n += runtime.SizeSome(1, len(m.City))
+	n += runtime.SizeSome(1, len(m.PostalCode))
+	n += runtime.SizeSome(1, len(m.Country))
 	return n + len(m.unknownFields)
 }
 
-func (m *Address) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Address) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if need := 44 + len(m.Street) + len(m.City) + len(m.PostalCode) + len(m.Country); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 44+len(m.Street)+len(m.City)+len(m.PostalCode)+len(m.Country))
 	if len(m.Country) > 0 {
 		i = e.PutText(w, i, m.Country, 0x22)
 	}
@@ -1056,122 +544,55 @@ func (m *Address) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int
 	if len(m.Street) > 0 {
 		i = e.PutText(w, i, m.Street, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Address, int) {
+	if m == nil {
+		m = new(Address)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // street
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Street = d.String(v)
-		case 0x12: // city
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.City = d.String(v)
-		case 0x1a: // postal_code
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.PostalCode = d.String(v)
-		case 0x22: // country
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Country = d.String(v)
+		case 0xa:
+			m.Street, i = d.Text(p, i)
+		case 0x12:
+			m.City, i = d.Text(p, i)
+		case 0x1a:
+			m.PostalCode, i = d.Text(p, i)
+		case 0x22:
+			m.Country, i = d.Text(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	var e runtime.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *LineItem) Unmarshal(data []byte) error {
-	*m = LineItem{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *LineItem) UnmarshalOwn(data []byte) error {
-	*m = LineItem{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *LineItem) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *LineItem) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = LineItem{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -1179,90 +600,50 @@ func (m *LineItem) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.Sku) > 0 {
-		l := len(m.Sku)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if len(m.Title) > 0 {
-		l := len(m.Title)
-		n += 1 + l + runtime.SizeVarint(uint64(l))
-	}
-	if m.Quantity != 0 {
-		n += 1 + runtime.SizeVarint(uint64(m.Quantity))
-	}
+	n += runtime.SizeSome(1, len(m.Sku))
+	n += runtime.SizeSome(1, len(m.Title))
+	n += runtime.SizeNumber(1, uint64(m.Quantity))
 	if m.UnitPrice != nil {
-		l := m.UnitPrice.SizeOf()
-		n += 1 + l + runtime.SizeVarint(uint64(l))
+		n += 1 + runtime.SizeBytes(m.UnitPrice.SizeOf())
 	}
-	if math.Float64bits(m.TaxRate) != 0 {
-		n += 1 + 8
-	}
+	n += runtime.SizeIf(math.Float64bits(m.TaxRate) != 0, 1+8)
 	if m.DiscountPercent != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.DiscountPercent)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 20 {
-		w, i = e.Grow(w, i, 20)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 20)
 	if m.DiscountPercent != nil {
-		i = runtime.PutVarint(w, i, uint64(int64(*m.DiscountPercent)))
-		i--
-		w[i] = 0x30
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.DiscountPercent))), 0x30)
 	}
 	if math.Float64bits(m.TaxRate) != 0 {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.TaxRate))
-		i--
-		w[i] = 0x29
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.TaxRate)), 0x29)
 	}
-	if v := m.UnitPrice; v != nil {
+	if m.UnitPrice != nil {
 		end := len(w) - i
-		if m := v; m != nil {
-			if n := len(m.unknownFields); n > 0 {
-				if i < n {
-					w, i = e.Grow(w, i, n)
-				}
-				i -= n
-				copy(w[i:], m.unknownFields)
-			}
-			if i < 22+len(m.Currency) {
-				w, i = e.Grow(w, i, 22+len(m.Currency))
-			}
+		if m := m.UnitPrice; m != nil {
+			w, i = e.Unknown(w, i, m.unknownFields)
+			w, i = e.Room(w, i, 22+len(m.Currency))
 			if m.MinorUnits != 0 {
-				i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
-				i--
-				w[i] = 0x10
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.MinorUnits)), 0x10)
 			}
 			if len(m.Currency) > 0 {
 				i = e.PutText(w, i, m.Currency, 0xa)
 			}
 		}
-		if i < 11 {
-			w, i = e.Grow(w, i, 11)
-		}
-		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
-		i--
-		w[i] = 0x22
+		w, i = e.Room(w, i, 11)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x22)
 	}
-	if need := 28 + len(m.Sku) + len(m.Title); i < need {
-		w, i = e.Grow(w, i, need)
-	}
+	w, i = e.Room(w, i, 28+len(m.Sku)+len(m.Title))
 	if m.Quantity != 0 {
-		i = runtime.PutVarint(w, i, uint64(m.Quantity))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(m.Quantity)), 0x18)
 	}
 	if len(m.Title) > 0 {
 		i = e.PutText(w, i, m.Title, 0x12)
@@ -1270,7 +651,7 @@ func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, in
 	if len(m.Sku) > 0 {
 		i = e.PutText(w, i, m.Sku, 0xa)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
 // pbfastLineItemParts is room for the optional values and messages of one LineItem, allocated at once.
@@ -1284,88 +665,41 @@ type pbfastLineItemNode struct {
 	s pbfastLineItemParts
 }
 
-func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastLineItemParts, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
+	return m.pbfastDecodeParts(d, p, i, depth, nil)
+}
+
+func (n *pbfastLineItemNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
+	if n == nil {
+		return (*LineItem)(nil).pbfastDecode(d, p, i, depth)
 	}
-	for i := 0; i < len(p); {
+	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+}
+
+func (m *LineItem) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastLineItemParts) (*LineItem, int) {
+	if m == nil {
+		m = new(LineItem)
+	}
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0xa: // sku
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
+		case 0xa:
+			m.Sku, i = d.Text(p, i)
+		case 0x12:
+			m.Title, i = d.Text(p, i)
+		case 0x18:
+			m.Quantity, i = runtime.Int[uint32](p, i)
+		case 0x22:
+			if s = runtime.Parts(d, s); s != nil && m.UnitPrice == nil {
+				m.UnitPrice = &s.UnitPrice
 			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Sku = d.String(v)
-		case 0x12: // title
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if !validutf8.Valid(v) {
-				return runtime.ErrUTF8
-			}
-			m.Title = d.String(v)
-		case 0x18: // quantity
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Quantity = uint32(v)
-		case 0x22: // unit_price
-			var v []byte
-			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
-				j := i + 1 + int(p[i])
-				v = p[i+1 : j : j]
-				i = j
-			} else if v, i = runtime.Chunk(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			if m.UnitPrice == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.UnitPrice = &s.UnitPrice
-				} else {
-					m.UnitPrice = new(Money)
-				}
-			}
-			if err := m.UnitPrice.pbfastDecode(d, v, depth); err != nil {
-				return err
-			}
-		case 0x29: // tax_rate
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.TaxRate = math.Float64frombits(v)
-		case 0x30: // discount_percent
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
+			m.UnitPrice, i = m.UnitPrice.pbfastDecode(d.Part(p, i, depth))
+		case 0x29:
+			m.TaxRate, i = runtime.Fixed64[float64](p, i)
+		case 0x30:
 			if m.DiscountPercent == nil {
 				if s = runtime.Parts(d, s); s != nil {
 					m.DiscountPercent = &s.DiscountPercent
@@ -1373,181 +707,19 @@ func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastLineItemP
 					m.DiscountPercent = new(int32)
 				}
 			}
-			*m.DiscountPercent = int32(v)
+			*m.DiscountPercent, i = runtime.Int[int32](p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
 func init() {
 	file_postage_encode_hook_order_proto_init()
-	runtime.Hook((*Order)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Order)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Order)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Order)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Money)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Money)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Money)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Money)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Customer)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Customer)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Customer)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Customer)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*Address)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Address)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Address)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Address)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
-	runtime.Hook((*LineItem)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*LineItem)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*LineItem)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			e := runtime.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*LineItem)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Order).pbfastEncode, (*Order).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Money).pbfastEncode, (*Money).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Customer).pbfastEncode, (*Customer).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Address).pbfastEncode, (*Address).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*LineItem).pbfastEncode, (*LineItem).pbfastDecode)
 }

@@ -4,20 +4,19 @@
 package pbhook
 
 import (
-	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
+// MarshalAppend appends the message's encoding to b.
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
-	if m == nil {
-		return b, nil
-	}
 	return m.pbfastAppend(b), nil
 }
 
 func (m *Tiny) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
 	if m.Serial != 0 {
 		b = runtime.AppendVarint(append(b, 0x8), m.Serial)
 	}
@@ -30,34 +29,21 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
-func (m *Tiny) Unmarshal(data []byte) error {
-	*m = Tiny{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
-}
+// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
+func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
+// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
-	*m = Tiny{}
-	d := runtime.Decoder{Own: true, Apart: true}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
-func (m *Tiny) UnmarshalAlias(data []byte) error {
+// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
+func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	*m = Tiny{}
-	d := runtime.Decoder{}
-	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
-		return err
-	}
-	return nil
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 // SizeOf returns the length of the message's encoding in bytes.
@@ -65,128 +51,55 @@ func (m *Tiny) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
-	if m.Serial != 0 {
-		n += 1 + runtime.SizeVarint(m.Serial)
-	}
-	if math.Float64bits(m.Value) != 0 {
-		n += 1 + 8
-	}
-	if m.Valid {
-		n += 1 + 1
-	}
+	n += runtime.SizeNumber(1, m.Serial)
+	n += runtime.SizeIf(math.Float64bits(m.Value) != 0, 1+8)
+	n += runtime.SizeIf(m.Valid, 1+1)
 	return n + len(m.unknownFields)
 }
 
-func (m *Tiny) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Tiny) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
 	if m == nil {
-		return w, i
+		return e.Length(w, i, end, tag)
 	}
-	if n := len(m.unknownFields); n > 0 {
-		if i < n {
-			w, i = e.Grow(w, i, n)
-		}
-		i -= n
-		copy(w[i:], m.unknownFields)
-	}
-	if i < 22 {
-		w, i = e.Grow(w, i, 22)
-	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	w, i = e.Room(w, i, 22)
 	if m.Valid {
-		i--
-		w[i] = byte(runtime.Bit(m.Valid))
-		i--
-		w[i] = 0x18
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.Valid))), 0x18)
 	}
 	if math.Float64bits(m.Value) != 0 {
-		i = runtime.PutFixed64(w, i, math.Float64bits(m.Value))
-		i--
-		w[i] = 0x11
+		i = runtime.PutByte(w, runtime.PutFixed64(w, i, math.Float64bits(m.Value)), 0x11)
 	}
 	if m.Serial != 0 {
-		i = runtime.PutVarint(w, i, m.Serial)
-		i--
-		w[i] = 0x8
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, m.Serial), 0x8)
 	}
-	return w, i
+	return e.Length(w, i, end, tag)
 }
 
-func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
-	if depth--; depth < 0 {
-		return runtime.ErrDepth
+func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tiny, int) {
+	if m == nil {
+		m = new(Tiny)
 	}
-	for i := 0; i < len(p); {
+	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
-		i++
-		if tag >= 0x80 {
-			if tag, i = runtime.Varint(p, i-1); i < 0 {
-				return runtime.ErrMalformed
-			}
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
 		}
 		switch tag {
-		case 0x8: // serial
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Serial = v
-		case 0x11: // value
-			v, j := runtime.Fixed64(p, i)
-			if j < 0 {
-				return runtime.ErrMalformed
-			}
-			i = j
-			m.Value = math.Float64frombits(v)
-		case 0x18: // valid
-			var v uint64
-			if i < len(p) && p[i] < 0x80 {
-				v = uint64(p[i])
-				i++
-			} else if v, i = runtime.Varint(p, i); i < 0 {
-				return runtime.ErrMalformed
-			}
-			m.Valid = v != 0
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x11:
+			m.Value, i = runtime.Fixed64[float64](p, i)
+		case 0x18:
+			m.Valid, i = runtime.Bool(p, i)
 		default:
-			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return runtime.ErrMalformed
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
-	return nil
+	return m, i
 }
 
 func init() {
 	file_postage_encode_hook_tiny_proto_init()
-	runtime.Hook((*Tiny)(nil), &protoiface.Methods{
-		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(*Tiny)
-			if m == nil {
-				return protoiface.SizeOutput{}
-			}
-			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
-			if !ok {
-				n = m.SizeOf()
-				runtime.CacheSize(&m.sizeCache, n)
-			}
-			return protoiface.SizeOutput{Size: n}
-		},
-		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(*Tiny)
-			if m == nil {
-				out.Buf = in.Buf
-				return out, nil
-			}
-			out.Buf = m.pbfastAppend(in.Buf)
-			return out, nil
-		},
-		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
-			m := in.Message.Interface().(*Tiny)
-			d := runtime.Decoder{In: &in, Own: true, Apart: true}
-			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
-			out.Flags = protoiface.UnmarshalInitialized
-			return out, err
-		},
-	})
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*Tiny).pbfastAppend, (*Tiny).pbfastEncode, (*Tiny).pbfastDecode)
 }
