@@ -77,24 +77,25 @@ func (d *Decoder) Finish(_ proto.Message, i int) error {
 // Part returns the arguments with which a message within another is decoded: its length is at p[i],
 // and depth is how much deeper messages may be nested.
 func (d *Decoder) Part(p []byte, i, depth int) (*Decoder, []byte, int, int) {
-	n := 0
-	if uint(i) < uint(len(p)) && p[i] < 0x80 {
-		n = int(p[i])
-		i++
-	} else {
-		var v uint64
-		if v, i = Varint(p, i); i < 0 || v > uint64(len(p)-i) {
-			return d, nil, malformed, 0
+	if uint(i) < uint(len(p)) && depth > 0 {
+		if n := int(p[i]); n < 0x80 && n < len(p)-i {
+			end := i + 1 + n
+			return d, p[:end:end], i + 1, depth - 1
 		}
-		n = int(v)
 	}
-	if n > len(p)-i {
+	return d.longPart(p, i, depth)
+}
+
+func (d *Decoder) longPart(p []byte, i, depth int) (*Decoder, []byte, int, int) {
+	n, i := Varint(p, i)
+	switch {
+	case i < 0 || n > uint64(len(p)-i):
 		return d, nil, malformed, 0
-	}
-	if depth <= 0 {
+	case depth <= 0:
 		return d, nil, tooDeep, 0
 	}
-	return d, p[: i+n : i+n], i, depth - 1
+	end := i + int(n)
+	return d, p[:end:end], i, depth - 1
 }
 
 var owning, aliasing = Decoder{mode: Own}, Decoder{}
@@ -172,7 +173,7 @@ func (d *Decoder) Text(p []byte, i int) (string, int) {
 	} else if v, i = chunk(p, i); i < 0 {
 		return "", i
 	}
-	if !validutf8.Valid(v) {
+	if !shortASCII(v) && !validutf8.Valid(v) {
 		return "", badText
 	}
 	if d.mode&Own != 0 {
@@ -180,6 +181,23 @@ func (d *Decoder) Text(p []byte, i int) (string, int) {
 	}
 	return unsafe.String(unsafe.SliceData(v), len(v)), i
 }
+
+// shortASCII says whether v is of 8 to 16 bytes, all of them ASCII: the usual text, without a call.
+func shortASCII(v []byte) bool {
+	return len(v) >= 8 && len(v) <= 16 &&
+		(binary.LittleEndian.Uint64(v)|binary.LittleEndian.Uint64(v[len(v)-8:]))&continued8 == 0
+}
+
+// Short returns where the bytes end whose length is at p[i], if that is of one byte, or 0.
+func Short(p []byte, i int) int {
+	if uint(i) < uint(len(p)) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+		return i + 1 + int(p[i])
+	}
+	return 0
+}
+
+// Copies says whether strings and bytes are copied one by one.
+func (d *Decoder) Copies() bool { return d.mode&Own != 0 }
 
 // RawText is Text that need not be UTF-8.
 func (d *Decoder) RawText(p []byte, i int) (string, int) {

@@ -179,19 +179,20 @@ func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte,
 // Length writes the length of a message, which ends at len(w)-end, and its tag before it, unless that
 // is 0: a message that is in no other has neither.
 func (e *Encoder) Length(w []byte, i, end int, tag uint64) ([]byte, int) {
-	if tag == 0 {
-		return w, i
-	}
-	if i < 15 {
-		w, i = e.grow(w, i)
-	}
-	n := len(w) - i - end
-	if n < 0x80 && tag < 0x80 {
+	if n := len(w) - i - end; i >= 2 && n < 0x80 && tag-1 < 0x7f {
 		head := w[i-2 : i]
 		head[0], head[1] = byte(tag), byte(n)
 		return w, i - 2
 	}
-	return w, PutVarint(w, PutVarint(w, i, uint64(n)), tag)
+	return e.longLength(w, i, end, tag)
+}
+
+func (e *Encoder) longLength(w []byte, i, end int, tag uint64) ([]byte, int) {
+	if tag == 0 {
+		return w, i
+	}
+	w, i = e.Room(w, i, 15)
+	return w, PutVarint(w, PutVarint(w, i, uint64(len(w)-i-end)), tag)
 }
 
 // Unknown writes a message's unknown fields.
@@ -284,8 +285,8 @@ func PutTwo(w []byte, i int, tag uint16) int {
 	return i
 }
 
-// PutBytes writes v before w[i], with its length before.
-func PutBytes[T string | []byte](w []byte, i int, v T) int {
+// PutRawText writes v before w[i], with its length before. It need not be UTF-8.
+func PutRawText(w []byte, i int, v string) int {
 	i -= len(v)
 	copy(w[i:], v)
 	return PutVarint(w, i, uint64(len(v)))

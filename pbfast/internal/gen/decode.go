@@ -25,7 +25,6 @@ func (g *generator) parts(msg *message) {
 	if len(msg.slots) == 0 {
 		return
 	}
-	g.f("// %s is room for the optional values and messages of one %s, allocated at once.", partsName(msg), msg.GoIdent.GoName)
 	g.f("type %s struct {", partsName(msg))
 	for _, f := range msg.slots {
 		switch child := g.model.local(f); {
@@ -205,6 +204,9 @@ func (g *generator) decodeField(msg *message, f *field) {
 		g.slot(msg, f, name)
 		g.f("}\n*%s, i = %s", name, g.read(f, true))
 		g.setPresent(f)
+	case f.kind == protoreflect.BytesKind && f.how == textDefault:
+		g.decodeBytes(f)
+		g.setPresent(f)
 	default:
 		g.f("%s, i = %s", name, g.read(f, f.Desc.HasPresence() && !g.drop("presence")))
 		g.setPresent(f)
@@ -224,6 +226,12 @@ func (g *generator) decodeField(msg *message, f *field) {
 		}
 		g.f("%s, i = %s(%s, p, i)", name, g.rt(appendTo), name)
 	}
+}
+
+// decodeBytes reads bytes of up to 127 bytes that need not be copied without a call.
+func (g *generator) decodeBytes(f *field) {
+	g.f("if n := %s(p, i); n > 0 && !d.Copies() {\n%s, i = p[i+1:n:n], n\n} else {", g.rt("Short"), f.ref())
+	g.f("%s, i = %s\n}", f.ref(), g.read(f, f.Desc.HasPresence() && !g.drop("presence")))
 }
 
 // slot sets name to the field's place in the parts, which are made if they are not there, or to one
@@ -302,8 +310,11 @@ func (g *generator) decodeMessages(msg *message, f *field) {
 	g.f("slab, n := %s[%s](d, p, i, %#x, &%s)", g.rt("Slab"), node, runTag(f), name)
 	size := protowire.SizeVarint(f.tag(protowire.BytesType))
 	g.f("for i -= %d; n > 0 && i >= 0; n-- {", size)
-	g.f("var v *%s", child.GoIdent.GoName)
-	g.f("v, i = %s(&slab).pbfastDecode(d.Part(p, i+%d, depth))", g.rt("Take"), size)
+	g.f("var v *%s\ne := %s(&slab)", child.GoIdent.GoName, g.rt("Take"))
+	// Short ones without a call of Part.
+	g.f("if end := %s(p, i+%d); end > 0 && depth > 0 {", g.rt("Short"), size)
+	g.f("v, i = e.pbfastDecode(d, p[:end:end], i+%d, depth-1)\n} else {", size+1)
+	g.f("v, i = e.pbfastDecode(d.Part(p, i+%d, depth))\n}", size)
 	g.f("%s = append(%s, v)\n}", name, name)
 }
 

@@ -203,6 +203,9 @@ func (g *generator) put(f *field, value string) {
 	switch {
 	case f.text() && f.utf8 && !g.drop("encode-utf8") && tag < 0x80: // the run time writes the tag
 		g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
+	case f.kind == protoreflect.BytesKind: // the run time's PutBytes costs a call
+		g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
+		g.f("i = %s", g.tagged(tag, g.rt("PutVarint")+"(w, i, uint64(len("+value+")))"))
 	default:
 		g.f("i = %s", g.tagged(tag, g.putUntagged(f, value)))
 	}
@@ -215,7 +218,7 @@ func (g *generator) putUntagged(f *field, value string) string {
 	case f.text() && f.utf8 && !g.drop("encode-utf8"):
 		return "e.PutText(w, i, " + value + ", 0)"
 	case f.text():
-		return g.rt("PutBytes") + "(w, i, " + value + ")"
+		return g.rt("PutRawText") + "(w, i, " + value + ")"
 	case f.kind == protoreflect.BoolKind:
 		return fmt.Sprintf("%s(w, i, byte(%s(%s)))", g.rt("PutByte"), g.rt("Bit"), value)
 	case f.kind == protoreflect.FloatKind:

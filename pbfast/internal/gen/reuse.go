@@ -67,7 +67,20 @@ func (g *generator) reuseMessage(f *field) {
 	g.f("%s, i = %s", name, g.into(f, name))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.f("i = %s.pbfastReuse(d.Part(p, i, depth))\n}", name)
+	g.reuseInto(g.model.local(f), name)
+	g.f("}")
+}
+
+// reuseInto decodes into a message that was there before.
+func (g *generator) reuseInto(child *message, target string) {
+	if !g.inlined(child) || len(child.slots) > 0 {
+		g.f("i = %s.pbfastReuse(d.Part(p, i, depth))", target)
+		return
+	}
+	g.f("end := 0\n{\nm := %s", target)
+	g.f("_, p, i, _ := d.Part(p, i, depth)")
+	g.reuseFields(child)
+	g.f("end = i\n}\ni = end")
 }
 
 // reuseElement decodes an element into one that the slice had there before.
@@ -76,5 +89,5 @@ func (g *generator) reuseElement(f *field) {
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.f("i = %s[n].pbfastReuse(d.Part(p, i, depth))", name)
+	g.reuseInto(g.model.local(f), name+"[n]")
 }

@@ -6,7 +6,6 @@ import (
 )
 
 func (g *generator) size(msg *message) {
-	g.f("// SizeOf returns the length of the message's encoding in bytes.")
 	g.f("func (m *%s) SizeOf() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
 	if msg.ext {

@@ -9,7 +9,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -24,15 +23,12 @@ func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -125,7 +121,6 @@ func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ComplexMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -149,7 +144,6 @@ func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag u
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastComplexMessageParts is room for the optional values and messages of one ComplexMessage, allocated at once.
 type pbfastComplexMessageParts struct {
 	D int32
 }
@@ -220,7 +214,6 @@ func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -229,17 +222,14 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -342,7 +332,6 @@ func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -685,7 +674,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	case *TestAllTypesEdition2023_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *TestAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -1163,7 +1154,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	for k := len(m.RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.RepeatedString) - 1; k >= 0; k-- {
 		v := m.RepeatedString[k]
@@ -1285,7 +1278,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	}
 	w, i = e.Room(w, i, 122+len(m.OptionalBytes))
 	if m.OptionalBytes != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.OptionalBytes), 0x7a)
+		i -= len(m.OptionalBytes)
+		copy(w[i:], m.OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.OptionalBytes))), 0x7a)
 	}
 	if m.OptionalString != nil {
 		v := *m.OptionalString
@@ -1449,7 +1444,9 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w [
 func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
 	i = e.PutText(w, i, k, 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
@@ -1495,7 +1492,6 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
-// pbfastTestAllTypesEdition2023Parts is room for the optional values and messages of one TestAllTypesEdition2023, allocated at once.
 type pbfastTestAllTypesEdition2023Parts struct {
 	OptionalInt32          int32
 	OptionalInt64          int64
@@ -1671,7 +1667,11 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 			}
 			*m.OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
@@ -1791,14 +1791,24 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesEdition2023_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
 		case 0x18a:
 			slab, n := runtime.Slab[pbfastForeignMessageEdition2023Node](d, p, i, 0x38a, &m.RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageEdition2023
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}
 		case 0x198:
@@ -2760,7 +2770,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			}
 			*m.OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			if m.OptionalNestedMessage != nil {
 				m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -3207,7 +3221,6 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -3216,17 +3229,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3331,7 +3341,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3361,7 +3370,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder,
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesEdition2023_NestedMessageParts is room for the optional values and messages of one TestAllTypesEdition2023_NestedMessage, allocated at once.
 type pbfastTestAllTypesEdition2023_NestedMessageParts struct {
 	A int32
 }
@@ -3445,7 +3453,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3463,17 +3470,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3572,7 +3576,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3602,7 +3605,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder,
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesEdition2023_GroupLikeTypeParts is room for the optional values and messages of one TestAllTypesEdition2023_GroupLikeType, allocated at once.
 type pbfastTestAllTypesEdition2023_GroupLikeTypeParts struct {
 	GroupInt32  int32
 	GroupUint32 uint32
@@ -3692,7 +3694,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3707,15 +3708,12 @@ func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3812,7 +3810,6 @@ func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3836,7 +3833,6 @@ func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastForeignMessageEdition2023Parts is room for the optional values and messages of one ForeignMessageEdition2023, allocated at once.
 type pbfastForeignMessageEdition2023Parts struct {
 	C int32
 }
@@ -3907,7 +3903,6 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i,
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3922,15 +3917,12 @@ func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -4023,7 +4015,6 @@ func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4047,7 +4038,6 @@ func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag ui
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastGroupLikeTypeParts is room for the optional values and messages of one GroupLikeType, allocated at once.
 type pbfastGroupLikeTypeParts struct {
 	C int32
 }

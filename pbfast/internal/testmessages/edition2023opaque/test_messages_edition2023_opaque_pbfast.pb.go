@@ -10,7 +10,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -25,15 +24,12 @@ func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -126,7 +122,6 @@ func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ComplexMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -190,7 +185,6 @@ func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -199,17 +193,14 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -312,7 +303,6 @@ func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -659,7 +649,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	case *testAllTypesEdition2023_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *testAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -1141,7 +1133,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
@@ -1263,7 +1257,9 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	}
 	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
+		i -= len(m.xxx_hidden_OptionalBytes)
+		copy(w[i:], m.xxx_hidden_OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes))), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_OptionalString
@@ -1427,7 +1423,9 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w [
 func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
 	i = e.PutText(w, i, k, 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
@@ -1473,7 +1471,6 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
-// pbfastTestAllTypesEdition2023Parts is room for the optional values and messages of one TestAllTypesEdition2023, allocated at once.
 type pbfastTestAllTypesEdition2023Parts struct {
 	OptionalString         string
 	OptionalStringPiece    string
@@ -1559,7 +1556,11 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 			*m.xxx_hidden_OptionalString, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 93)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
 		case 0x92:
 			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -1676,7 +1677,12 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesEdition2023_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
 		case 0x18a:
@@ -1690,7 +1696,12 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 			slab, n := runtime.Slab[ForeignMessageEdition2023](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageEdition2023
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
 		case 0x198:
@@ -2591,7 +2602,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			*m.xxx_hidden_OptionalString, i = d.Text(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 93)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
 		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
@@ -2609,7 +2624,29 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.xxx_hidden_OptionalForeignMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
@@ -2738,7 +2775,29 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageEdition2023)
 			}
-			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				clear(m.XXX_presence[:])
+				m.xxx_hidden_C = 0
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0x8:
+						m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
@@ -3039,7 +3098,6 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -3048,17 +3106,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3163,7 +3218,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3246,7 +3300,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3264,17 +3317,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3373,7 +3423,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3450,7 +3499,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3465,15 +3513,12 @@ func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3570,7 +3615,6 @@ func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3634,7 +3678,6 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i,
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3649,15 +3692,12 @@ func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3750,7 +3790,6 @@ func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -8,7 +8,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *M) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -17,15 +16,12 @@ func (m *M) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *M) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *M) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *M) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -122,7 +118,6 @@ func (m *M) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *M) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -154,22 +149,23 @@ func (m *M) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byt
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 33+len(m.C))
 	if m.C != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.C), 0x1a)
+		i -= len(m.C)
+		copy(w[i:], m.C)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.C))), 0x1a)
 	}
 	if m.B != nil {
 		v := *m.B
 		w, i = e.Room(w, i, 33+len(m.C)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
 	}
 	if m.A != nil {
 		v := *m.A
 		w, i = e.Room(w, i, 33+len(m.C)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastMParts is room for the optional values and messages of one M, allocated at once.
 type pbfastMParts struct {
 	A string
 	B string
@@ -220,7 +216,11 @@ func (m *M) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbf
 			}
 			*m.B, i = d.RawText(p, i)
 		case 0x1a:
-			m.C, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.C, i = p[i+1:n:n], n
+			} else {
+				m.C, i = d.PresentBytes(p, i)
+			}
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -261,7 +261,11 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 			*m.B, i = d.RawText(p, i)
 		case 0x1a:
-			m.C, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.C, i = p[i+1:n:n], n
+			} else {
+				m.C, i = d.PresentBytes(p, i)
+			}
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -273,7 +277,6 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *M_Deep) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -282,15 +285,12 @@ func (m *M_Deep) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *M_Deep) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *M_Deep) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *M_Deep) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -389,7 +389,6 @@ func (m *M_Deep) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *M_Deep) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -412,7 +411,6 @@ func (m *M_Deep) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) (
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastM_DeepParts is room for the optional values and messages of one M_Deep, allocated at once.
 type pbfastM_DeepParts struct {
 	M pbfastMNode
 }
@@ -482,21 +480,17 @@ func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Whole) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Whole) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Whole) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Whole) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Whole) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -589,7 +583,6 @@ func (m *Whole) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Whole) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -644,7 +637,7 @@ func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	case *Whole_Text:
 		if v != nil {
 			w, i = e.Room(w, i, 11+len(v.Text))
-			i = runtime.PutByte(w, runtime.PutBytes(w, i, v.Text), 0x3a)
+			i = runtime.PutByte(w, runtime.PutRawText(w, i, v.Text), 0x3a)
 		}
 	case *Whole_Chosen:
 		if v != nil {
@@ -658,7 +651,7 @@ func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	if m.Other != nil {
 		v := *m.Other
 		w, i = e.Room(w, i, 22+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x52)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x52)
 	}
 	if m.Number != nil {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.Number))), 0x48)
@@ -678,7 +671,7 @@ func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	for k := len(m.Names) - 1; k >= 0; k-- {
 		v := m.Names[k]
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x2a)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x2a)
 	}
 	for k := len(m.Parts) - 1; k >= 0; k-- {
 		w, i = m.Parts[k].pbfastEncode(e, w, i, 0x22)
@@ -688,12 +681,14 @@ func (m *Whole) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	}
 	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
+		i -= len(m.Blob)
+		copy(w[i:], m.Blob)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Blob))), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
@@ -702,11 +697,10 @@ func (*Whole) pbfastPutByName(e *runtime.Encoder, w []byte, i int, k string, v *
 	last := len(w) - i
 	w, i = v.pbfastEncode(e, w, i, 0x12)
 	w, i = e.Room(w, i, 22+len(k))
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return e.Length(w, i, last, 0x32)
 }
 
-// pbfastWholeParts is room for the optional values and messages of one Whole, allocated at once.
 type pbfastWholeParts struct {
 	Name   string
 	Number int32
@@ -751,7 +745,11 @@ func (m *Whole) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			if s = runtime.Parts(d, s); s != nil && m.Part == nil {
 				m.Part, i = s.Part.pbfastDecode(d.Part(p, i, depth))
@@ -762,7 +760,12 @@ func (m *Whole) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x22, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Parts = append(m.Parts, v)
 			}
 		case 0x2a:
@@ -865,7 +868,11 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			if m.Part != nil {
 				m.Part, i = m.Part.pbfastDecode(d.Part(p, i, depth))
@@ -931,21 +938,17 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Part) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -1038,7 +1041,6 @@ func (m *Part) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Part) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -1076,7 +1078,7 @@ func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]
 			if m.Name != nil {
 				v := *m.Name
 				w, i = e.Room(w, i, 11+len(v))
-				i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+				i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 			}
 		}
 		w, i = e.Room(w, i, 11)
@@ -1084,17 +1086,18 @@ func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]
 	}
 	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
+		i -= len(m.Blob)
+		copy(w[i:], m.Blob)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Blob))), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastPartParts is room for the optional values and messages of one Part, allocated at once.
 type pbfastPartParts struct {
 	Name   string
 	Number int64
@@ -1137,7 +1140,11 @@ func (m *Part) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			if s = runtime.Parts(d, s); s != nil && m.Inner == nil {
 				m.Inner, i = s.Inner.pbfastDecode(d.Part(p, i, depth))
@@ -1183,7 +1190,11 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			if m.Inner != nil {
 				m.Inner, i = m.Inner.pbfastDecode(d.Part(p, i, depth))
@@ -1207,21 +1218,17 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Inner) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Inner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Inner) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Inner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Inner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -1314,7 +1321,6 @@ func (m *Inner) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Inner) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -1335,12 +1341,11 @@ func (m *Inner) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastInnerParts is room for the optional values and messages of one Inner, allocated at once.
 type pbfastInnerParts struct {
 	Name string
 }
@@ -1411,21 +1416,17 @@ func (m *Inner) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Shared) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Shared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Shared) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Shared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Shared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -1518,7 +1519,6 @@ func (m *Shared) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Shared) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -1546,17 +1546,18 @@ func (m *Shared) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) (
 	}
 	w, i = e.Room(w, i, 22+len(m.Blob))
 	if m.Blob != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x12)
+		i -= len(m.Blob)
+		copy(w[i:], m.Blob)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Blob))), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastSharedParts is room for the optional values and messages of one Shared, allocated at once.
 type pbfastSharedParts struct {
 	Name string
 }
@@ -1597,12 +1598,21 @@ func (m *Shared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x1a, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Parts = append(m.Parts, v)
 			}
 		default:
@@ -1632,7 +1642,11 @@ func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 			*m.Name, i = d.RawText(p, i)
 		case 0x12:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		case 0x1a:
 			n := len(m.Parts)
 			if n < cap(m.Parts) {
@@ -1651,21 +1665,17 @@ func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *PartlyShared) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *PartlyShared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *PartlyShared) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *PartlyShared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *PartlyShared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -1758,7 +1768,6 @@ func (m *PartlyShared) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *PartlyShared) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -1783,22 +1792,23 @@ func (m *PartlyShared) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uin
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 33+len(m.Blob))
 	if m.Blob != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Blob), 0x1a)
+		i -= len(m.Blob)
+		copy(w[i:], m.Blob)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Blob))), 0x1a)
 	}
 	if m.Shared != nil {
 		v := *m.Shared
 		w, i = e.Room(w, i, 33+len(m.Blob)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
 	}
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 33+len(m.Blob)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastPartlySharedParts is room for the optional values and messages of one PartlyShared, allocated at once.
 type pbfastPartlySharedParts struct {
 	Name   string
 	Shared string
@@ -1849,7 +1859,11 @@ func (m *PartlyShared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth 
 			}
 			*m.Shared, i = d.Sharing().RawText(p, i)
 		case 0x1a:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -1885,7 +1899,11 @@ func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) i
 			}
 			*m.Shared, i = d.Sharing().RawText(p, i)
 		case 0x1a:
-			m.Blob, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Blob, i = p[i+1:n:n], n
+			} else {
+				m.Blob, i = d.PresentBytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -1893,7 +1911,6 @@ func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Chooser) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -1902,15 +1919,12 @@ func (m *Chooser) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Chooser) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Chooser) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Chooser) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Chooser) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -2009,7 +2023,6 @@ func (m *Chooser) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Chooser) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -2037,7 +2050,7 @@ func (m *Chooser) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) 
 	case *Chooser_Text:
 		if v != nil {
 			w, i = e.Room(w, i, 11+len(v.Text))
-			i = runtime.PutByte(w, runtime.PutBytes(w, i, v.Text), 0xa)
+			i = runtime.PutByte(w, runtime.PutRawText(w, i, v.Text), 0xa)
 		}
 	case *Chooser_Needs:
 		if v != nil {
@@ -2048,7 +2061,7 @@ func (m *Chooser) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) 
 				if m.Name != nil {
 					v := *m.Name
 					w, i = e.Room(w, i, 11+len(v))
-					i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+					i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 				}
 			}
 			w, i = e.Room(w, i, 11)
@@ -2107,7 +2120,6 @@ func (m *Chooser) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Needs) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -2116,15 +2128,12 @@ func (m *Needs) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Needs) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Needs) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Needs) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Needs) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -2223,7 +2232,6 @@ func (m *Needs) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Needs) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -2244,12 +2252,11 @@ func (m *Needs) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	if m.Name != nil {
 		v := *m.Name
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastNeedsParts is room for the optional values and messages of one Needs, allocated at once.
 type pbfastNeedsParts struct {
 	Name string
 }

@@ -7,23 +7,19 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Mixed) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Mixed) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Mixed) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Mixed) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Mixed) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -32,7 +28,6 @@ func (m *Mixed) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Mixed) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -81,7 +76,9 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	}
 	w, i = e.Room(w, i, 44+len(m.Usual)+len(m.Own)+len(m.Alias)+len(m.AliasBytes))
 	if len(m.AliasBytes) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.AliasBytes), 0x22)
+		i -= len(m.AliasBytes)
+		copy(w[i:], m.AliasBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.AliasBytes))), 0x22)
 	}
 	if len(m.Alias) > 0 {
 		i = e.PutText(w, i, m.Alias, 0x1a)
@@ -98,12 +95,13 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 func (*Mixed) pbfastPutOwnMap(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 33+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
 	i = e.PutText(w, i, k, 0xa)
 	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0x32)
 }
 
-// pbfastMixedParts is room for the optional values and messages of one Mixed, allocated at once.
 type pbfastMixedParts struct {
 	Kept Kept
 }
@@ -184,21 +182,17 @@ func (m *Mixed) pbfastEntryOwnMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Owner) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Owner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Owner) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Owner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Owner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -207,7 +201,6 @@ func (m *Owner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Owner) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -231,7 +224,9 @@ func (m *Owner) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 		i = e.PutText(w, i, m.Third, 0x1a)
 	}
 	if m.Second != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Second), 0x12)
+		i -= len(m.Second)
+		copy(w[i:], m.Second)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Second))), 0x12)
 	}
 	if len(m.First) > 0 {
 		i = e.PutText(w, i, m.First, 0xa)
@@ -262,21 +257,17 @@ func (m *Owner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Owner
 	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Kept) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Kept) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Kept) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Kept) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Kept) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -293,7 +284,6 @@ func (m *Kept) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Kept) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -346,7 +336,12 @@ func (m *Kept) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Kept, 
 			slab, n := runtime.Slab[Part](d, p, i, 0x12, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Parts = append(m.Parts, v)
 			}
 		default:
@@ -378,7 +373,27 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			i = m.Parts[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := m.Parts[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				m.Usual = ""
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0xa:
+						m.Usual, i = d.Text(p, i)
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -386,21 +401,17 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Part) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -417,7 +428,6 @@ func (m *Part) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Part) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -9,7 +9,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -18,17 +17,14 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -127,7 +123,6 @@ func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -573,12 +568,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	case *TestAllTypesProto2_OneofString:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofString))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofString), 0x78a)
+			i = runtime.PutTwo(w, runtime.PutRawText(w, i, v.OneofString), 0x78a)
 		}
 	case *TestAllTypesProto2_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *TestAllTypesProto2_OneofBool:
 		if v != nil {
@@ -665,12 +662,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.Fieldname1))), 0x1988)
 	}
 	if m.DefaultBytes != nil {
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.DefaultBytes), 0xffa)
+		i -= len(m.DefaultBytes)
+		copy(w[i:], m.DefaultBytes)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(m.DefaultBytes))), 0xffa)
 	}
 	if m.DefaultString != nil {
 		v := *m.DefaultString
 		w, i = e.Room(w, i, 353+len(m.DefaultBytes)+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0xff2)
 	}
 	if m.DefaultBool != nil {
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.DefaultBool))), 0xfe8)
@@ -1148,12 +1147,12 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.RepeatedCord) - 1; k >= 0; k-- {
 		v := m.RepeatedCord[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ba)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3ba)
 	}
 	for k := len(m.RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.RepeatedStringPiece[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3b2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3b2)
 	}
 	if n := len(m.RepeatedForeignEnum); n > 0 {
 		w, i = e.Room(w, i, 12*n)
@@ -1185,12 +1184,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.RepeatedString) - 1; k >= 0; k-- {
 		v := m.RepeatedString[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2e2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x2e2)
 	}
 	if n := len(m.RepeatedBool); n > 0 {
 		w, i = e.Room(w, i, 3*n)
@@ -1277,12 +1278,12 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if m.OptionalCord != nil {
 		v := *m.OptionalCord
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	if m.OptionalStringPiece != nil {
 		v := *m.OptionalStringPiece
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1c2)
 	}
 	if m.OptionalForeignEnum != nil {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum))), 0x1b0)
@@ -1307,12 +1308,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	}
 	w, i = e.Room(w, i, 122+len(m.OptionalBytes))
 	if m.OptionalBytes != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.OptionalBytes), 0x7a)
+		i -= len(m.OptionalBytes)
+		copy(w[i:], m.OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.OptionalBytes))), 0x7a)
 	}
 	if m.OptionalString != nil {
 		v := *m.OptionalString
 		w, i = e.Room(w, i, 122+len(m.OptionalBytes)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x72)
 	}
 	if m.OptionalBool != nil {
 		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.OptionalBool))), 0x68)
@@ -1463,16 +1466,18 @@ func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i 
 func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
@@ -1480,7 +1485,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w
 	last := len(w) - i
 	w, i = v.pbfastEncode(e, w, i, 0x12)
 	w, i = e.Room(w, i, 23+len(k))
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return e.Length(w, i, last, 0x23a)
 }
 
@@ -1497,7 +1502,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, 
 	w, i = e.Room(w, i, 11)
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 	w, i = e.Room(w, i, 23+len(k))
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return e.Length(w, i, last, 0x242)
 }
 
@@ -1505,7 +1510,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []
 	w, i = e.Room(w, i, 34+len(k))
 	last := i
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
@@ -1513,7 +1518,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w [
 	w, i = e.Room(w, i, 34+len(k))
 	last := i
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
@@ -1533,7 +1538,6 @@ func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x6c2)
 }
 
-// pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
 type pbfastTestAllTypesProto2Parts struct {
 	OptionalInt32       int32
 	OptionalInt64       int64
@@ -1722,7 +1726,11 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			}
 			*m.OptionalString, i = d.RawText(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
@@ -1838,14 +1846,24 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto2_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
 		case 0x18a:
 			slab, n := runtime.Slab[pbfastForeignMessageProto2Node](d, p, i, 0x38a, &m.RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageProto2
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}
 		case 0x198:
@@ -2274,7 +2292,11 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
-			m.DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.DefaultBytes, i = d.PresentBytes(p, i)
+			}
 		case 0xc88:
 			if m.Fieldname1 == nil {
 				m.Fieldname1 = new(int32)
@@ -3151,7 +3173,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 			*m.OptionalString, i = d.RawText(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			if m.OptionalNestedMessage != nil {
 				m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -3696,7 +3722,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
-			m.DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.DefaultBytes, i = d.PresentBytes(p, i)
+			}
 		case 0xc88:
 			if m.Fieldname1 == nil {
 				if m.Fieldname1 = oldFieldname1; m.Fieldname1 == nil {
@@ -3836,7 +3866,6 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -3845,17 +3874,14 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3958,7 +3984,6 @@ func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) b
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3988,7 +4013,6 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_NestedMessageParts is room for the optional values and messages of one TestAllTypesProto2_NestedMessage, allocated at once.
 type pbfastTestAllTypesProto2_NestedMessageParts struct {
 	A int32
 }
@@ -4072,7 +4096,6 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4090,15 +4113,12 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4195,7 +4215,6 @@ func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4225,7 +4244,6 @@ func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i i
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_DataParts is room for the optional values and messages of one TestAllTypesProto2_Data, allocated at once.
 type pbfastTestAllTypesProto2_DataParts struct {
 	GroupInt32  int32
 	GroupUint32 uint32
@@ -4315,7 +4333,6 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4333,17 +4350,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4442,7 +4456,6 @@ func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Mess
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4472,7 +4485,6 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_MultiWordGroupFieldParts is room for the optional values and messages of one TestAllTypesProto2_MultiWordGroupField, allocated at once.
 type pbfastTestAllTypesProto2_MultiWordGroupFieldParts struct {
 	GroupInt32  int32
 	GroupUint32 uint32
@@ -4562,23 +4574,19 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder,
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4679,7 +4687,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other pr
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4700,12 +4707,11 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime
 	if m.Str != nil {
 		v := *m.Str
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension1, allocated at once.
 type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts struct {
 	Str string
 }
@@ -4776,7 +4782,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4791,17 +4796,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) 
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4902,7 +4904,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other pr
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4926,7 +4927,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension2, allocated at once.
 type pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts struct {
 	I int32
 }
@@ -4997,23 +4997,19 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -5112,7 +5108,6 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5200,7 +5195,6 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5215,15 +5209,12 @@ func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5318,7 +5309,6 @@ func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5342,7 +5332,6 @@ func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int,
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastForeignMessageProto2Parts is room for the optional values and messages of one ForeignMessageProto2, allocated at once.
 type pbfastForeignMessageProto2Parts struct {
 	C int32
 }
@@ -5413,7 +5402,6 @@ func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5431,15 +5419,12 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5532,7 +5517,6 @@ func (m *GroupField) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5562,7 +5546,6 @@ func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint6
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastGroupFieldParts is room for the optional values and messages of one GroupField, allocated at once.
 type pbfastGroupFieldParts struct {
 	GroupInt32  int32
 	GroupUint32 uint32
@@ -5652,23 +5635,19 @@ func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5763,7 +5742,6 @@ func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5828,7 +5806,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int
 	if m.OptionalString != nil {
 		v := *m.OptionalString
 		w, i = e.Room(w, i, 24+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ed2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3ed2)
 	}
 	if m.OptionalInt32 != nil {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32))), 0x3ec8)
@@ -5836,7 +5814,6 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastUnknownToTestAllTypesParts is room for the optional values and messages of one UnknownToTestAllTypes, allocated at once.
 type pbfastUnknownToTestAllTypesParts struct {
 	OptionalInt32  int32
 	OptionalString string
@@ -5979,7 +5956,6 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5994,17 +5970,14 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -6101,7 +6074,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6125,7 +6097,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastUnknownToTestAllTypes_OptionalGroupParts is room for the optional values and messages of one UnknownToTestAllTypes_OptionalGroup, allocated at once.
 type pbfastUnknownToTestAllTypes_OptionalGroupParts struct {
 	A int32
 }
@@ -6196,7 +6167,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -6208,15 +6178,12 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -6311,7 +6278,6 @@ func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *NullHypothesisProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6360,7 +6326,6 @@ func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -6372,15 +6337,12 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -6473,7 +6435,6 @@ func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumOnlyProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6522,21 +6483,17 @@ func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -6629,7 +6586,6 @@ func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *OneStringProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6650,12 +6606,11 @@ func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag 
 	if m.Data != nil {
 		v := *m.Data
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastOneStringProto2Parts is room for the optional values and messages of one OneStringProto2, allocated at once.
 type pbfastOneStringProto2Parts struct {
 	Data string
 }
@@ -6726,23 +6681,19 @@ func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -6835,7 +6786,6 @@ func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ProtoWithKeywords) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6861,13 +6811,13 @@ func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, ta
 	for k := len(m.Requires) - 1; k >= 0; k-- {
 		v := m.Requires[k]
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x1a)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x1a)
 	}
 	w, i = e.Room(w, i, 22)
 	if m.Concept != nil {
 		v := *m.Concept
 		w, i = e.Room(w, i, 22+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
 	}
 	if m.Inline != nil {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.Inline))), 0x8)
@@ -6875,7 +6825,6 @@ func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, ta
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastProtoWithKeywordsParts is room for the optional values and messages of one ProtoWithKeywords, allocated at once.
 type pbfastProtoWithKeywordsParts struct {
 	Inline  int32
 	Concept string
@@ -6970,7 +6919,6 @@ func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -6979,17 +6927,14 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7092,7 +7037,6 @@ func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -7232,12 +7176,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 137+len(m.DefaultBytes))
 	if m.DefaultBytes != nil {
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.DefaultBytes), 0xffa)
+		i -= len(m.DefaultBytes)
+		copy(w[i:], m.DefaultBytes)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(m.DefaultBytes))), 0xffa)
 	}
 	if m.DefaultString != nil {
 		v := *m.DefaultString
 		w, i = e.Room(w, i, 137+len(m.DefaultBytes)+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0xff2)
 	}
 	if m.DefaultBool != nil {
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.DefaultBool))), 0xfe8)
@@ -7295,12 +7241,12 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	if m.RequiredCord != nil {
 		v := *m.RequiredCord
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	if m.RequiredStringPiece != nil {
 		v := *m.RequiredStringPiece
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1c2)
 	}
 	if m.RequiredForeignEnum != nil {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.RequiredForeignEnum))), 0x1b0)
@@ -7325,12 +7271,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	}
 	w, i = e.Room(w, i, 122+len(m.RequiredBytes))
 	if m.RequiredBytes != nil {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.RequiredBytes), 0x7a)
+		i -= len(m.RequiredBytes)
+		copy(w[i:], m.RequiredBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.RequiredBytes))), 0x7a)
 	}
 	if m.RequiredString != nil {
 		v := *m.RequiredString
 		w, i = e.Room(w, i, 122+len(m.RequiredBytes)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x72)
 	}
 	if m.RequiredBool != nil {
 		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(*m.RequiredBool))), 0x68)
@@ -7374,7 +7322,6 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
 type pbfastTestAllRequiredTypesProto2Parts struct {
 	RequiredInt32       int32
 	RequiredInt64       int64
@@ -7563,7 +7510,11 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []b
 			}
 			*m.RequiredString, i = d.RawText(p, i)
 		case 0x7a:
-			m.RequiredBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.RequiredBytes, i = p[i+1:n:n], n
+			} else {
+				m.RequiredBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			m.RequiredNestedMessage, i = m.RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
@@ -7737,7 +7688,11 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []b
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
-			m.DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.DefaultBytes, i = d.PresentBytes(p, i)
+			}
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -7932,7 +7887,11 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 			}
 			*m.RequiredString, i = d.RawText(p, i)
 		case 0x7a:
-			m.RequiredBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.RequiredBytes, i = p[i+1:n:n], n
+			} else {
+				m.RequiredBytes, i = d.PresentBytes(p, i)
+			}
 		case 0x92:
 			if m.RequiredNestedMessage != nil {
 				m.RequiredNestedMessage, i = m.RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -8098,7 +8057,11 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
-			m.DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.DefaultBytes, i = d.PresentBytes(p, i)
+			}
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -8110,7 +8073,6 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -8119,17 +8081,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -8234,7 +8193,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Me
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8270,7 +8228,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encod
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2_NestedMessageParts is room for the optional values and messages of one TestAllRequiredTypesProto2_NestedMessage, allocated at once.
 type pbfastTestAllRequiredTypesProto2_NestedMessageParts struct {
 	A int32
 }
@@ -8367,7 +8324,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decode
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -8388,17 +8344,14 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -8501,7 +8454,6 @@ func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bo
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8531,7 +8483,6 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []b
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2_DataParts is room for the optional values and messages of one TestAllRequiredTypesProto2_Data, allocated at once.
 type pbfastTestAllRequiredTypesProto2_DataParts struct {
 	GroupInt32  int32
 	GroupUint32 uint32
@@ -8621,7 +8572,6 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []by
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -8630,17 +8580,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -8747,7 +8694,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8768,12 +8714,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e 
 	if m.Str != nil {
 		v := *m.Str
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension1, allocated at once.
 type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts struct {
 	Str string
 }
@@ -8844,7 +8789,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -8862,17 +8806,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b 
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -8979,7 +8920,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9003,7 +8943,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e 
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension2, allocated at once.
 type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts struct {
 	I int32
 }
@@ -9074,21 +9013,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -9181,7 +9116,6 @@ func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9340,7 +9274,6 @@ func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -9352,15 +9285,12 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -9453,7 +9383,6 @@ func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9502,7 +9431,6 @@ func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -9514,15 +9442,12 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -9615,7 +9540,6 @@ func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9664,7 +9588,6 @@ func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -9676,15 +9599,12 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -9777,7 +9697,6 @@ func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9826,7 +9745,6 @@ func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -9838,15 +9756,12 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -9939,7 +9854,6 @@ func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -9988,7 +9902,6 @@ func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -10000,15 +9913,12 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -10101,7 +10011,6 @@ func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	if m == nil {
 		return 0

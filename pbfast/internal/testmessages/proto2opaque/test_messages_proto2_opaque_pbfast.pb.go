@@ -10,7 +10,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -19,17 +18,14 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -128,7 +124,6 @@ func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -578,12 +573,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	case *testAllTypesProto2_OneofString:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofString))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofString), 0x78a)
+			i = runtime.PutTwo(w, runtime.PutRawText(w, i, v.OneofString), 0x78a)
 		}
 	case *testAllTypesProto2_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *testAllTypesProto2_OneofBool:
 		if v != nil {
@@ -670,12 +667,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1))), 0x1988)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 109) {
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.xxx_hidden_DefaultBytes), 0xffa)
+		i -= len(m.xxx_hidden_DefaultBytes)
+		copy(w[i:], m.xxx_hidden_DefaultBytes)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes))), 0xffa)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 108) {
 		v := *m.xxx_hidden_DefaultString
 		w, i = e.Room(w, i, 353+len(m.xxx_hidden_DefaultBytes)+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0xff2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 107) {
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_DefaultBool))), 0xfe8)
@@ -1153,12 +1152,12 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.xxx_hidden_RepeatedCord) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedCord[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ba)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3ba)
 	}
 	for k := len(m.xxx_hidden_RepeatedStringPiece) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedStringPiece[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3b2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3b2)
 	}
 	if n := len(m.xxx_hidden_RepeatedForeignEnum); n > 0 {
 		w, i = e.Room(w, i, 12*n)
@@ -1194,12 +1193,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2e2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x2e2)
 	}
 	if n := len(m.xxx_hidden_RepeatedBool); n > 0 {
 		w, i = e.Room(w, i, 3*n)
@@ -1286,12 +1287,12 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		v := *m.xxx_hidden_OptionalCord
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		v := *m.xxx_hidden_OptionalStringPiece
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1c2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum))), 0x1b0)
@@ -1316,12 +1317,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	}
 	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
+		i -= len(m.xxx_hidden_OptionalBytes)
+		copy(w[i:], m.xxx_hidden_OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes))), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_OptionalString
 		w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalBytes)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x72)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
 		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_OptionalBool))), 0x68)
@@ -1472,16 +1475,18 @@ func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i 
 func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4aa)
 }
 
 func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
 
@@ -1489,7 +1494,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w
 	last := len(w) - i
 	w, i = v.pbfastEncode(e, w, i, 0x12)
 	w, i = e.Room(w, i, 23+len(k))
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return e.Length(w, i, last, 0x23a)
 }
 
@@ -1506,7 +1511,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, 
 	w, i = e.Room(w, i, 11)
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(w)-i-end)), 0x12)
 	w, i = e.Room(w, i, 23+len(k))
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return e.Length(w, i, last, 0x242)
 }
 
@@ -1514,7 +1519,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []
 	w, i = e.Room(w, i, 34+len(k))
 	last := i
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4ca)
 }
 
@@ -1522,7 +1527,7 @@ func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w [
 	w, i = e.Room(w, i, 34+len(k))
 	last := i
 	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(v))), 0x10)
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, k), 0xa)
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
@@ -1542,7 +1547,6 @@ func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x6c2)
 }
 
-// pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
 type pbfastTestAllTypesProto2Parts struct {
 	OptionalString         string
 	OptionalStringPiece    string
@@ -1629,7 +1633,11 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 129)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
 		case 0x92:
 			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -1746,7 +1754,12 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto2_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
 		case 0x18a:
@@ -1760,7 +1773,12 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[ForeignMessageProto2](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageProto2
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
 		case 0x198:
@@ -2112,7 +2130,11 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 108, 129)
 		case 0x7fa:
-			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
 		case 0xc88:
 			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
@@ -2862,7 +2884,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			*m.xxx_hidden_OptionalString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 129)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
 		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
@@ -2880,7 +2906,29 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.xxx_hidden_OptionalForeignMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
@@ -3009,7 +3057,29 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageProto2)
 			}
-			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				clear(m.XXX_presence[:])
+				m.xxx_hidden_C = 0
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0x8:
+						m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
@@ -3357,7 +3427,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 108, 129)
 		case 0x7fa:
-			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
 		case 0xc88:
 			m.xxx_hidden_Fieldname1, i = runtime.Int[int32](p, i)
@@ -3426,7 +3500,6 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -3435,17 +3508,14 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3548,7 +3618,6 @@ func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) b
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3631,7 +3700,6 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3649,15 +3717,12 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3754,7 +3819,6 @@ func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3831,7 +3895,6 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3849,17 +3912,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3958,7 +4018,6 @@ func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Mess
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4035,23 +4094,19 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder,
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4152,7 +4207,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other pr
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4173,12 +4227,11 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Str
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllTypesProto2_MessageSetCorrectExtension1, allocated at once.
 type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts struct {
 	Str string
 }
@@ -4252,7 +4305,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4267,17 +4319,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) 
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4378,7 +4427,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other pr
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4442,23 +4490,19 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4557,7 +4601,6 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Messa
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4645,7 +4688,6 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4660,15 +4702,12 @@ func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -4763,7 +4802,6 @@ func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4827,7 +4865,6 @@ func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4845,15 +4882,12 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -4946,7 +4980,6 @@ func (m *GroupField) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5023,23 +5056,19 @@ func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5134,7 +5163,6 @@ func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5199,7 +5227,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		v := *m.xxx_hidden_OptionalString
 		w, i = e.Room(w, i, 24+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x3ed2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x3ed2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32))), 0x3ec8)
@@ -5207,7 +5235,6 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastUnknownToTestAllTypesParts is room for the optional values and messages of one UnknownToTestAllTypes, allocated at once.
 type pbfastUnknownToTestAllTypesParts struct {
 	OptionalString string
 	NestedMessage  ForeignMessageProto2
@@ -5309,7 +5336,29 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 				if m.xxx_hidden_NestedMessage = oldNestedMessage; m.xxx_hidden_NestedMessage == nil {
 					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
 				}
-				i = m.xxx_hidden_NestedMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.xxx_hidden_NestedMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0x1f63:
 			i = d.Fallback(p, i, tag, m, depth)
@@ -5328,7 +5377,6 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5343,17 +5391,14 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -5450,7 +5495,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5514,7 +5558,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5526,15 +5569,12 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5629,7 +5669,6 @@ func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *NullHypothesisProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5678,7 +5717,6 @@ func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -5690,15 +5728,12 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5791,7 +5826,6 @@ func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumOnlyProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5840,21 +5874,17 @@ func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5947,7 +5977,6 @@ func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *OneStringProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -5968,12 +5997,11 @@ func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag 
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Data
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0xa)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastOneStringProto2Parts is room for the optional values and messages of one OneStringProto2, allocated at once.
 type pbfastOneStringProto2Parts struct {
 	Data string
 }
@@ -6047,23 +6075,19 @@ func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -6156,7 +6180,6 @@ func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ProtoWithKeywords) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6182,13 +6205,13 @@ func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, ta
 	for k := len(m.xxx_hidden_Requires) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_Requires[k]
 		w, i = e.Room(w, i, 11+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x1a)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x1a)
 	}
 	w, i = e.Room(w, i, 22)
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		v := *m.xxx_hidden_Concept
 		w, i = e.Room(w, i, 22+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Inline))), 0x8)
@@ -6196,7 +6219,6 @@ func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int, ta
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastProtoWithKeywordsParts is room for the optional values and messages of one ProtoWithKeywords, allocated at once.
 type pbfastProtoWithKeywordsParts struct {
 	Concept string
 }
@@ -6282,7 +6304,6 @@ func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -6291,17 +6312,14 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -6404,7 +6422,6 @@ func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -6544,12 +6561,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 137+len(m.xxx_hidden_DefaultBytes))
 	if protoimpl.X.Present(&m.XXX_presence[1], 38) {
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, m.xxx_hidden_DefaultBytes), 0xffa)
+		i -= len(m.xxx_hidden_DefaultBytes)
+		copy(w[i:], m.xxx_hidden_DefaultBytes)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes))), 0xffa)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 37) {
 		v := *m.xxx_hidden_DefaultString
 		w, i = e.Room(w, i, 137+len(m.xxx_hidden_DefaultBytes)+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0xff2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0xff2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 36) {
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_DefaultBool))), 0xfe8)
@@ -6607,12 +6626,12 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		v := *m.xxx_hidden_RequiredCord
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		v := *m.xxx_hidden_RequiredStringPiece
 		w, i = e.Room(w, i, 48+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1c2)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1c2)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredForeignEnum))), 0x1b0)
@@ -6637,12 +6656,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	}
 	w, i = e.Room(w, i, 122+len(m.xxx_hidden_RequiredBytes))
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_RequiredBytes), 0x7a)
+		i -= len(m.xxx_hidden_RequiredBytes)
+		copy(w[i:], m.xxx_hidden_RequiredBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_RequiredBytes))), 0x7a)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		v := *m.xxx_hidden_RequiredString
 		w, i = e.Room(w, i, 122+len(m.xxx_hidden_RequiredBytes)+len(v))
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x72)
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x72)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
 		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.xxx_hidden_RequiredBool))), 0x68)
@@ -6686,7 +6707,6 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
 type pbfastTestAllRequiredTypesProto2Parts struct {
 	RequiredString         string
 	RequiredStringPiece    string
@@ -6771,7 +6791,11 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []b
 			*m.xxx_hidden_RequiredString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 39)
 		case 0x7a:
-			m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_RequiredBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
 		case 0x92:
 			m.xxx_hidden_RequiredNestedMessage, i = m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -6862,7 +6886,11 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []b
 			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 37, 39)
 		case 0x7fa:
-			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -6980,7 +7008,11 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 			*m.xxx_hidden_RequiredString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 39)
 		case 0x7a:
-			m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_RequiredBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_RequiredBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
 		case 0x92:
 			if m.xxx_hidden_RequiredNestedMessage != nil {
@@ -6998,7 +7030,29 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 				if m.xxx_hidden_RequiredForeignMessage = oldRequiredForeignMessage; m.xxx_hidden_RequiredForeignMessage == nil {
 					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				i = m.xxx_hidden_RequiredForeignMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.xxx_hidden_RequiredForeignMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0xa8:
 			m.xxx_hidden_RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
@@ -7090,7 +7144,11 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 			*m.xxx_hidden_DefaultString, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 37, 39)
 		case 0x7fa:
-			m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_DefaultBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_DefaultBytes, i = d.PresentBytes(p, i)
+			}
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -7103,7 +7161,6 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -7112,17 +7169,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7227,7 +7281,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Me
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -7329,7 +7382,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decode
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -7350,17 +7402,14 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7463,7 +7512,6 @@ func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bo
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -7540,7 +7588,6 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []by
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -7549,17 +7596,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7666,7 +7710,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -7687,12 +7730,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e 
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		v := *m.xxx_hidden_Str
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x1ca)
+		i = runtime.PutTwo(w, runtime.PutRawText(w, i, v), 0x1ca)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts is room for the optional values and messages of one TestAllRequiredTypesProto2_MessageSetCorrectExtension1, allocated at once.
 type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts struct {
 	Str string
 }
@@ -7766,7 +7808,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
@@ -7784,17 +7825,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b 
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7901,7 +7939,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -7965,21 +8002,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8072,7 +8105,6 @@ func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8231,7 +8263,6 @@ func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -8243,15 +8274,12 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8344,7 +8372,6 @@ func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8393,7 +8420,6 @@ func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -8405,15 +8431,12 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8506,7 +8529,6 @@ func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8555,7 +8577,6 @@ func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -8567,15 +8588,12 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8668,7 +8686,6 @@ func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8717,7 +8734,6 @@ func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -8729,15 +8745,12 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8830,7 +8843,6 @@ func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -8879,7 +8891,6 @@ func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -8891,15 +8902,12 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8992,7 +9000,6 @@ func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -15,23 +15,19 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -124,7 +120,6 @@ func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -533,7 +528,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	case *TestAllTypesProto3_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *TestAllTypesProto3_OneofBool:
 		if v != nil {
@@ -1154,7 +1151,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.RepeatedString) - 1; k >= 0; k-- {
 		v := m.RepeatedString[k]
@@ -1275,7 +1274,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	}
 	w, i = e.Room(w, i, 122+len(m.OptionalString)+len(m.OptionalBytes))
 	if len(m.OptionalBytes) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.OptionalBytes), 0x7a)
+		i -= len(m.OptionalBytes)
+		copy(w[i:], m.OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.OptionalBytes))), 0x7a)
 	}
 	if len(m.OptionalString) > 0 {
 		i = e.PutText(w, i, m.OptionalString, 0x72)
@@ -1437,7 +1438,9 @@ func (*TestAllTypesProto3) pbfastPutMapStringString(e *runtime.Encoder, w []byte
 func (*TestAllTypesProto3) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
 	i = e.PutText(w, i, k, 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
@@ -1483,7 +1486,6 @@ func (*TestAllTypesProto3) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w [
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
-// pbfastTestAllTypesProto3Parts is room for the optional values and messages of one TestAllTypesProto3, allocated at once.
 type pbfastTestAllTypesProto3Parts struct {
 	OptionalForeignMessage ForeignMessage
 }
@@ -1543,7 +1545,11 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 		case 0x72:
 			m.OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.Bytes(p, i)
+			}
 		case 0x92:
 			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
@@ -1636,14 +1642,24 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto3_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
 		case 0x18a:
 			slab, n := runtime.Slab[ForeignMessage](d, p, i, 0x38a, &m.RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}
 		case 0x198:
@@ -2677,7 +2693,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 		case 0x72:
 			m.OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.OptionalBytes, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.OptionalBytes, i = d.Bytes(p, i)
+			}
 		case 0x92:
 			if m.OptionalNestedMessage != nil {
 				m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -2694,7 +2714,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
 					m.OptionalForeignMessage = new(ForeignMessage)
 				}
-				i = m.OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.OptionalForeignMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.C, i = runtime.Int[int32](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0xa8:
 			m.OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
@@ -2805,7 +2845,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if m.RepeatedForeignMessage[n] == nil {
 				m.RepeatedForeignMessage[n] = new(ForeignMessage)
 			}
-			i = m.RepeatedForeignMessage[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := m.RepeatedForeignMessage[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				m.C = 0
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0x8:
+						m.C, i = runtime.Int[int32](p, i)
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
 			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
@@ -3218,23 +3278,19 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3331,7 +3387,6 @@ func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) b
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3409,7 +3464,6 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3424,15 +3478,12 @@ func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3525,7 +3576,6 @@ func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3584,7 +3634,6 @@ func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3596,15 +3645,12 @@ func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3699,7 +3745,6 @@ func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *NullHypothesisProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3748,7 +3793,6 @@ func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3760,15 +3804,12 @@ func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3861,7 +3902,6 @@ func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumOnlyProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -15,23 +15,19 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -124,7 +120,6 @@ func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -569,7 +564,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	case *testAllTypesProto3_OneofBytes:
 		if v != nil {
 			w, i = e.Room(w, i, 12+len(v.OneofBytes))
-			i = runtime.PutTwo(w, runtime.PutBytes(w, i, v.OneofBytes), 0x792)
+			i -= len(v.OneofBytes)
+			copy(w[i:], v.OneofBytes)
+			i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v.OneofBytes))), 0x792)
 		}
 	case *testAllTypesProto3_OneofBool:
 		if v != nil {
@@ -1226,7 +1223,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	for k := len(m.xxx_hidden_RepeatedBytes) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedBytes[k]
 		w, i = e.Room(w, i, 12+len(v))
-		i = runtime.PutTwo(w, runtime.PutBytes(w, i, v), 0x2ea)
+		i -= len(v)
+		copy(w[i:], v)
+		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(len(v))), 0x2ea)
 	}
 	for k := len(m.xxx_hidden_RepeatedString) - 1; k >= 0; k-- {
 		v := m.xxx_hidden_RepeatedString[k]
@@ -1347,7 +1346,9 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	}
 	w, i = e.Room(w, i, 122+len(m.xxx_hidden_OptionalString)+len(m.xxx_hidden_OptionalBytes))
 	if len(m.xxx_hidden_OptionalBytes) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.xxx_hidden_OptionalBytes), 0x7a)
+		i -= len(m.xxx_hidden_OptionalBytes)
+		copy(w[i:], m.xxx_hidden_OptionalBytes)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes))), 0x7a)
 	}
 	if len(m.xxx_hidden_OptionalString) > 0 {
 		i = e.PutText(w, i, m.xxx_hidden_OptionalString, 0x72)
@@ -1509,7 +1510,9 @@ func (*TestAllTypesProto3) pbfastPutMapStringString(e *runtime.Encoder, w []byte
 func (*TestAllTypesProto3) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	w, i = e.Room(w, i, 34+len(k)+len(v))
 	last := i
-	i = runtime.PutByte(w, runtime.PutBytes(w, i, v), 0x12)
+	i -= len(v)
+	copy(w[i:], v)
+	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
 	i = e.PutText(w, i, k, 0xa)
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4b2)
 }
@@ -1555,7 +1558,6 @@ func (*TestAllTypesProto3) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w [
 	return w, runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(last-i)), 0x4d2)
 }
 
-// pbfastTestAllTypesProto3Parts is room for the optional values and messages of one TestAllTypesProto3, allocated at once.
 type pbfastTestAllTypesProto3Parts struct {
 	RepeatedNestedMessage  []*TestAllTypesProto3_NestedMessage
 	RepeatedForeignMessage []*ForeignMessage
@@ -1633,7 +1635,11 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 		case 0x72:
 			m.xxx_hidden_OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+			}
 		case 0x92:
 			m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
@@ -1733,7 +1739,12 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto3_NestedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), v)
 			}
 		case 0x18a:
@@ -1747,7 +1758,12 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			slab, n := runtime.Slab[ForeignMessage](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), v)
 			}
 		case 0x198:
@@ -2897,7 +2913,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 		case 0x72:
 			m.xxx_hidden_OptionalString, i = d.Text(p, i)
 		case 0x7a:
-			m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.xxx_hidden_OptionalBytes, i = p[i+1:n:n], n
+			} else {
+				m.xxx_hidden_OptionalBytes, i = d.Bytes(p, i)
+			}
 		case 0x92:
 			if m.xxx_hidden_OptionalNestedMessage != nil {
 				m.xxx_hidden_OptionalNestedMessage, i = m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
@@ -2914,7 +2934,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessage)
 				}
-				i = m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.xxx_hidden_OptionalForeignMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.xxx_hidden_C = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0x8:
+							m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
@@ -3031,7 +3071,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessage)
 			}
-			i = (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				m.xxx_hidden_C = 0
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0x8:
+						m.xxx_hidden_C, i = runtime.Int[int32](p, i)
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
@@ -3492,23 +3552,19 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3605,7 +3661,6 @@ func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) b
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3683,7 +3738,6 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3698,15 +3752,12 @@ func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *ForeignMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3799,7 +3850,6 @@ func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -3858,7 +3908,6 @@ func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -3870,15 +3919,12 @@ func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3973,7 +4019,6 @@ func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *NullHypothesisProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -4022,7 +4067,6 @@ func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -4034,15 +4078,12 @@ func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -4135,7 +4176,6 @@ func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
 	return ok && m.EqualVT(o)
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumOnlyProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0

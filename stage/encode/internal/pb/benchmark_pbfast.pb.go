@@ -8,21 +8,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -39,7 +35,6 @@ func (m *Benchmark) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Benchmark) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -72,7 +67,9 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 			w, i = e.Unknown(w, i, m.unknownFields)
 			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 			}
 		}
 		w, i = e.Room(w, i, 11)
@@ -102,7 +99,9 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 			w, i = e.Unknown(w, i, m.unknownFields)
 			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 			}
 		}
 		w, i = e.Room(w, i, 11)
@@ -115,7 +114,6 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastBenchmarkParts is room for the optional values and messages of one Benchmark, allocated at once.
 type pbfastBenchmarkParts struct {
 	Embedded    EmbeddedMessage
 	EmbeddedMap Map
@@ -169,7 +167,12 @@ func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int
 			slab, n := runtime.Slab[EmbeddedMessage](d, p, i, 0x2a, &m.Repeated)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *EmbeddedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Repeated = append(m.Repeated, v)
 			}
 		default:
@@ -204,7 +207,31 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 				if m.Embedded = oldEmbedded; m.Embedded == nil {
 					m.Embedded = new(EmbeddedMessage)
 				}
-				i = m.Embedded.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.Embedded
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.EmbeddedData = nil
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+								m.EmbeddedData, i = p[i+1:n:n], n
+							} else {
+								m.EmbeddedData, i = d.Bytes(p, i)
+							}
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0x1a:
 			if m.EmbeddedMap != nil {
@@ -222,7 +249,30 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
 					m.EnumMessage = new(EnumMessage)
 				}
-				i = m.EnumMessage.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.EnumMessage
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.Message = ""
+					m.Embedded = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Message, i = d.Text(p, i)
+						case 0x10:
+							m.Embedded, i = runtime.Int[EmbeddedEnum](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0x2a:
 			n := len(m.Repeated)
@@ -234,7 +284,31 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 			if m.Repeated[n] == nil {
 				m.Repeated[n] = new(EmbeddedMessage)
 			}
-			i = m.Repeated[n].pbfastReuse(d.Part(p, i, depth))
+			end := 0
+			{
+				m := m.Repeated[n]
+				_, p, i, _ := d.Part(p, i, depth)
+				m.unknownFields = m.unknownFields[:0]
+				m.EmbeddedData = nil
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0xa:
+						if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+							m.EmbeddedData, i = p[i+1:n:n], n
+						} else {
+							m.EmbeddedData, i = d.Bytes(p, i)
+						}
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				end = i
+			}
+			i = end
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -242,21 +316,17 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -273,7 +343,6 @@ func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EmbeddedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -290,7 +359,9 @@ func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag 
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 	if len(m.EmbeddedData) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+		i -= len(m.EmbeddedData)
+		copy(w[i:], m.EmbeddedData)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
@@ -306,7 +377,11 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 		}
 		switch tag {
 		case 0xa:
-			m.EmbeddedData, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.EmbeddedData, i = p[i+1:n:n], n
+			} else {
+				m.EmbeddedData, i = d.Bytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -324,7 +399,11 @@ func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 		}
 		switch tag {
 		case 0xa:
-			m.EmbeddedData, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.EmbeddedData, i = p[i+1:n:n], n
+			} else {
+				m.EmbeddedData, i = d.Bytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -332,21 +411,17 @@ func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Map) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -363,7 +438,6 @@ func (m *Map) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Map) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -469,21 +543,17 @@ func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -500,7 +570,6 @@ func (m *EnumMessage) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -7,21 +7,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Blob) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Blob) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Blob) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Blob) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -38,7 +34,6 @@ func (m *Blob) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Blob) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -55,7 +50,9 @@ func (m *Blob) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 11+len(m.Data))
 	if len(m.Data) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Data), 0xa)
+		i -= len(m.Data)
+		copy(w[i:], m.Data)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Data))), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
@@ -71,7 +68,11 @@ func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Blob, 
 		}
 		switch tag {
 		case 0xa:
-			m.Data, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Data, i = p[i+1:n:n], n
+			} else {
+				m.Data, i = d.Bytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -89,7 +90,11 @@ func (m *Blob) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 		}
 		switch tag {
 		case 0xa:
-			m.Data, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Data, i = p[i+1:n:n], n
+			} else {
+				m.Data, i = d.Bytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}

@@ -7,21 +7,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Metrics) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Metrics) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -38,7 +34,6 @@ func (m *Metrics) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Metrics) SizeOf() (n int) {
 	if m == nil {
 		return 0

@@ -8,21 +8,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Order) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Order) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -39,7 +35,6 @@ func (m *Order) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Order) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -92,7 +87,9 @@ func (m *Order) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.Gift))), 0x180)
 	}
 	if len(m.Signature) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.Signature), 0x7a)
+		i -= len(m.Signature)
+		copy(w[i:], m.Signature)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Signature))), 0x7a)
 	}
 	for k := len(m.Tags) - 1; k >= 0; k-- {
 		v := m.Tags[k]
@@ -175,7 +172,6 @@ func (*Order) pbfastPutLabels(e *runtime.Encoder, w []byte, i int, k string, v s
 	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0x62)
 }
 
-// pbfastOrderParts is room for the optional values and messages of one Order, allocated at once.
 type pbfastOrderParts struct {
 	PaidUnixMs int64
 	Coupon     string
@@ -248,7 +244,12 @@ func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *LineItem
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Items = append(m.Items, v)
 			}
 		case 0x52:
@@ -275,7 +276,11 @@ func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 		case 0x72:
 			m.Tags, i = d.AppendText(m.Tags, p, i, 0x72)
 		case 0x7a:
-			m.Signature, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Signature, i = p[i+1:n:n], n
+			} else {
+				m.Signature, i = d.Bytes(p, i)
+			}
 		case 0x80:
 			m.Gift, i = runtime.Bool(p, i)
 		default:
@@ -398,7 +403,30 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 				if m.Total = oldTotal; m.Total == nil {
 					m.Total = new(Money)
 				}
-				i = m.Total.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.Total
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Currency, i = d.Text(p, i)
+						case 0x10:
+							m.MinorUnits, i = runtime.Int[int64](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0x5a:
 			if m.Coupon == nil {
@@ -417,7 +445,11 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 		case 0x72:
 			m.Tags, i = d.AppendText(m.Tags, p, i, 0x72)
 		case 0x7a:
-			m.Signature, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Signature, i = p[i+1:n:n], n
+			} else {
+				m.Signature, i = d.Bytes(p, i)
+			}
 		case 0x80:
 			m.Gift, i = runtime.Bool(p, i)
 		default:
@@ -427,21 +459,17 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Money) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Money) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -458,7 +486,6 @@ func (m *Money) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Money) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -526,21 +553,17 @@ func (m *Money) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Customer) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Customer) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -557,7 +580,6 @@ func (m *Customer) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Customer) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -599,7 +621,6 @@ func (m *Customer) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64)
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastCustomerParts is room for the optional values and messages of one Customer, allocated at once.
 type pbfastCustomerParts struct {
 	Phone string
 }
@@ -690,21 +711,17 @@ func (m *Customer) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Address) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Address) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -721,7 +738,6 @@ func (m *Address) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Address) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -807,21 +823,17 @@ func (m *Address) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *LineItem) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *LineItem) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -838,7 +850,6 @@ func (m *LineItem) UnmarshalReuse(data []byte) error {
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *LineItem) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -897,7 +908,6 @@ func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64)
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastLineItemParts is room for the optional values and messages of one LineItem, allocated at once.
 type pbfastLineItemParts struct {
 	DiscountPercent int32
 	UnitPrice       Money
@@ -987,7 +997,30 @@ func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 				if m.UnitPrice = oldUnitPrice; m.UnitPrice == nil {
 					m.UnitPrice = new(Money)
 				}
-				i = m.UnitPrice.pbfastReuse(d.Part(p, i, depth))
+				end := 0
+				{
+					m := m.UnitPrice
+					_, p, i, _ := d.Part(p, i, depth)
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Currency, i = d.Text(p, i)
+						case 0x10:
+							m.MinorUnits, i = runtime.Int[int64](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					end = i
+				}
+				i = end
 			}
 		case 0x29:
 			m.TaxRate, i = runtime.Fixed64[float64](p, i)

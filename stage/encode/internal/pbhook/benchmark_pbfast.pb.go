@@ -8,21 +8,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -31,7 +27,6 @@ func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Benchmark) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -64,7 +59,9 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 			w, i = e.Unknown(w, i, m.unknownFields)
 			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 			}
 		}
 		w, i = e.Room(w, i, 11)
@@ -94,7 +91,9 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 			w, i = e.Unknown(w, i, m.unknownFields)
 			w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 			if len(m.EmbeddedData) > 0 {
-				i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 			}
 		}
 		w, i = e.Room(w, i, 11)
@@ -107,7 +106,6 @@ func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64
 	return e.Length(w, i, end, tag)
 }
 
-// pbfastBenchmarkParts is room for the optional values and messages of one Benchmark, allocated at once.
 type pbfastBenchmarkParts struct {
 	Embedded    EmbeddedMessage
 	EmbeddedMap Map
@@ -161,7 +159,12 @@ func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int
 			slab, n := runtime.Slab[EmbeddedMessage](d, p, i, 0x2a, &m.Repeated)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *EmbeddedMessage
-				v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
 				m.Repeated = append(m.Repeated, v)
 			}
 		default:
@@ -171,21 +174,17 @@ func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -194,7 +193,6 @@ func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EmbeddedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -211,7 +209,9 @@ func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag 
 	w, i = e.Unknown(w, i, m.unknownFields)
 	w, i = e.Room(w, i, 11+len(m.EmbeddedData))
 	if len(m.EmbeddedData) > 0 {
-		i = runtime.PutByte(w, runtime.PutBytes(w, i, m.EmbeddedData), 0xa)
+		i -= len(m.EmbeddedData)
+		copy(w[i:], m.EmbeddedData)
+		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.EmbeddedData))), 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
@@ -227,7 +227,11 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 		}
 		switch tag {
 		case 0xa:
-			m.EmbeddedData, i = d.Bytes(p, i)
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.EmbeddedData, i = p[i+1:n:n], n
+			} else {
+				m.EmbeddedData, i = d.Bytes(p, i)
+			}
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -235,21 +239,17 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 	return m, i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Map) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -258,7 +258,6 @@ func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Map) SizeOf() (n int) {
 	if m == nil {
 		return 0
@@ -343,21 +342,17 @@ func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
-// MarshalAppend appends the message's encoding to b.
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(e.Start(b, m)))
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -366,7 +361,6 @@ func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0

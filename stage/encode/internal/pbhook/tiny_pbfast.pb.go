@@ -8,7 +8,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-// MarshalAppend appends the message's encoding to b.
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
 }
@@ -29,15 +28,12 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data. Strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-// UnmarshalOwn is Unmarshal with all in memory of its own.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalAlias is Unmarshal with strings and bytes that are parts of data.
 func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -46,7 +42,6 @@ func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
 func (m *Tiny) SizeOf() (n int) {
 	if m == nil {
 		return 0
