@@ -94,8 +94,8 @@ func TestInterruptHanging(t *testing.T) {
 		defer pool.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		time.AfterFunc(500*time.Millisecond, cancel)
-		r, err := Run(ctx, Plan{Rate: 100, Duration: time.Hour, Lines: pool.Lines})
+		began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }
+		r, err := Run(ctx, Plan{Rate: 100, Duration: time.Hour, Lines: pool.Lines, Began: began})
 		if err != nil || r.Done != 0 || r.Unanswered < 10 || r.Unanswered != r.Planned || r.Elapsed > time.Minute {
 			t.Errorf("%v, %d answered, %d not, of %d, in %v", err, r.Done, r.Unanswered, r.Planned, r.Elapsed)
 		}

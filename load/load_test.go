@@ -64,7 +64,9 @@ func (f senderFunc) Send(ctx context.Context) (int, error) { return 0, f(ctx) }
 // A server stalls for the first 200 ms of every second. It is charged for all requests that were
 // due meanwhile: at a constant rate a fifth of them wait, evenly between 0 and 200 ms, so that the
 // p90 is 100 ms. Counted from the sending, only one request a sender and second would wait.
-func TestStandstillIsNotHidden(t *testing.T) {
+func TestStandstillIsNotHidden(t *testing.T) { bubble(t, testStandstillIsNotHidden) }
+
+func testStandstillIsNotHidden(t *testing.T) {
 	start := time.Now()
 	var gate sync.RWMutex
 	server := senderFunc(func(context.Context) error {
@@ -84,7 +86,7 @@ func TestStandstillIsNotHidden(t *testing.T) {
 		t.Errorf("%d requests, %d failed, want 2000 and 0", r.Done, r.Failed())
 	}
 	p90 := time.Duration(r.Latency.ValueAtQuantile(90))
-	if p90 < 90*time.Millisecond || p90 > time.Second { // more than 100 ms on a busy machine
+	if p90 < 99*time.Millisecond || p90 > 101*time.Millisecond {
 		t.Errorf("p90 is %v, want 100ms", p90)
 	}
 }
@@ -202,8 +204,9 @@ func TestParseObjectives(t *testing.T) {
 
 // The search finds the highest rate that a server of known capacity can take. The sender alone sets
 // that capacity, since nothing is sent.
-func TestSearch(t *testing.T) {
-	t.Parallel()
+func TestSearch(t *testing.T) { bubble(t, testSearch) }
+
+func testSearch(t *testing.T) {
 	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
 	tries := 0
 	best, limit, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Lines: lines(sender)},
@@ -211,19 +214,17 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if best == nil {
-		t.Skip("nothing held on this machine")
-	}
 	// A sender that takes 10 ms cannot send more than 100/s for long.
-	if best.Rate > 130 || tries < 3 || limit.Missed == "" {
-		t.Errorf("found %.0f/s after %d tries, limit %q", best.Rate, tries, limit.Missed)
+	if best == nil || best.Rate < 100 || best.Rate > 115 || tries < 3 || limit.Missed == "" {
+		t.Errorf("found %+v after %d tries, limit %q", best, tries, limit.Missed)
 	}
 }
 
 // A single bad moment does not decide, a share of errors can be allowed, and the generator's fault
 // is not the server's.
-func TestSearchRepeats(t *testing.T) {
-	t.Parallel()
+func TestSearchRepeats(t *testing.T) { bubble(t, testSearchRepeats) }
+
+func testSearchRepeats(t *testing.T) {
 	var n atomic.Int64
 	sender := senderFunc(func(context.Context) error {
 		switch i := n.Add(1); {

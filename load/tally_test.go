@@ -1,0 +1,129 @@
+package load
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/service/greeter"
+	"postage/service/tlscert"
+)
+
+// What differs from one request to the next does not make another reason, and there are never more
+// than a few reasons.
+func TestReasonsAreFew(t *testing.T) {
+	t.Parallel()
+	n := 0
+	r, err := Run(t.Context(), Plan{Rate: 10000, Duration: 100 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
+		n++
+		if n%2 == 0 {
+			return fmt.Errorf("order %d-7f3a90c1b2 is not known", 100000+n)
+		}
+		return errors.New(strings.Repeat("y", n))
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Errors) > mostReasons+1 || r.Failed() != 1000 || r.Errors["order …-… is not known"] != 500 {
+		t.Errorf("%d reasons for %d failures", len(r.Errors), r.Failed())
+	}
+	for why, want := range map[string]string{
+		"status 503": "status 503", "read udp [::]:41822": "read udp [::]:…", "no answer within 30s": "no answer within 30s",
+		"id 6ba7b810-9dad-11d1-80b4-00c04fd430c8": "id …",
+	} {
+		if got := reason(errors.New(why)); got != want {
+			t.Errorf("%q is %q, want %q", why, got, want)
+		}
+	}
+}
+
+// Counting for ten thousand connections does not take gigabytes.
+func TestCountingIsSmall(t *testing.T) {
+	var before, after runtime.MemStats
+	all := make([]Line, 10_000)
+	for i := range all {
+		all[i] = OneAtATime(senderFunc(func(context.Context) error { return nil }))
+	}
+	runtime.ReadMemStats(&before)
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: all})
+	runtime.ReadMemStats(&after)
+	if err != nil || r.Done != 100 {
+		t.Fatal(err, r.Done)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("%d MB for 10,000 lines", took>>20)
+	}
+}
+
+// One microsecond and one and a half are told apart.
+func TestResolution(t *testing.T) {
+	t.Parallel()
+	sum := newTally()
+	record(sum.latency, 1300*time.Nanosecond)
+	if got := sum.latency.ValueAtQuantile(50); got < 1298 || got > 1302 {
+		t.Errorf("1300 ns are %d", got)
+	}
+}
+
+// inUse returns the memory in use, in bytes.
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// A kept connection takes at most 40 KB, whatever its protocol, with TLS or without.
+func TestMemoryPerConnection(t *testing.T) {
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engines(t, func(t *testing.T, portable bool) {
+		const conns = 400
+		for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
+			config := greeter.Config{Server: "nethttp", Body: "json"}
+			target := &Target{portable: portable, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+				Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+			}}
+			var secure bool
+			if target.Proto, _, secure = strings.Cut(proto, " over "); secure {
+				config.Cert, target.Request.URL.Scheme = pair, "https"
+				target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+			}
+			server, err := greeter.Start(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			target.Request.URL.Host = server.Addr
+			before := inUse()
+			pool, err := Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// All of them have had requests, and none has one under way, however busy the machine.
+			r, err := Run(t.Context(), Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+			if err != nil || r.Failed() > 0 {
+				t.Fatalf("%v, %+v", err, r)
+			}
+			kept := inUse()
+			// The race detector empties sync.Pools at random, so that memory is not the same there.
+			if each := (float64(kept) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
+				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
+			} else {
+				t.Logf("%s: %.1f KB a connection", proto, each/1024)
+			}
+			if err := pool.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
