@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,5 +231,29 @@ func TestLoadPrometheusRefused(t *testing.T) {
 	f = loadFlags{prometheus: "nowhere"}
 	if _, err := f.openExport(); err == nil || !strings.Contains(err.Error(), "--prometheus: listen tcp") {
 		t.Error(err)
+	}
+}
+
+// The metrics are exported without any other output by the second.
+func TestLoadPrometheusAlone(t *testing.T) {
+	var written atomic.Int64
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte("latency_seconds")) {
+			written.Add(1)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer prometheus.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	cmd := loadCommand()
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs([]string{"--rate", "20", "--duration", "500ms", "--prometheus-write", prometheus.URL, server.URL})
+	if err := cmd.ExecuteContext(t.Context()); err != nil && !errors.Is(err, errFailedRow) { // a busy machine
+		t.Fatal(err)
+	}
+	if written.Load() == 0 {
+		t.Error("nothing was written")
 	}
 }

@@ -66,7 +66,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 }
 
 func (s *loadSeconds) wanted() bool {
-	return s.live.live || s.csv != nil || s.hlog != nil || s.page != nil
+	return s.live.live || s.csv != nil || s.hlog != nil || s.page != nil || s.export != nil
 }
 
 func (s *loadSeconds) note(err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -65,13 +67,14 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 // replied returns the grpc-status of an answer to a unary call, and whether it is a success. Status
 // 0, OK, is returned as okStatus.
 func replied(s *stream) (status int, err error) {
-	if s.grpc >= 0 && s.status == http.StatusOK {
+	err = repliedWell(s)
+	switch {
+	case err == nil:
+		status = okStatus
+	case s.grpc > 0 && s.status == http.StatusOK:
 		status = s.grpc
-		if status == 0 {
-			status = okStatus
-		}
 	}
-	return status, repliedWell(s)
+	return status, err
 }
 
 // okStatus stands for gRPC's OK (0) among the statuses of a Result, where 0 means no status.
@@ -165,20 +168,30 @@ func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (p
 		return nil, err
 	}
 	defer conn.Close()
+	for _, version := range []string{"v1", "v1alpha"} { // whose messages are the same
+		found, err := reflectedBy(ctx, conn, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", service)
+		if status.Code(err) != codes.Unimplemented {
+			return found, err
+		}
+	}
+	return nil, errors.New("the server has no reflection: name the method's .proto file (--proto-file)")
+}
+
+func reflectedBy(ctx context.Context, conn *grpc.ClientConn, by string, service protoreflect.FullName) (protoreflect.Descriptor, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, by)
 	if err != nil {
 		return nil, fmt.Errorf("server reflection: %w", err)
 	}
 	set := new(descriptorpb.FileDescriptorSet)
 	have := map[string]bool{}
 	ask := func(request *reflectionpb.ServerReflectionRequest) error {
-		if err := stream.Send(request); err != nil {
+		answer := new(reflectionpb.ServerReflectionResponse)
+		if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) { // the end gives the reason when it is read
 			return fmt.Errorf("server reflection: %w", err)
 		}
-		answer, err := stream.Recv()
-		if err != nil {
+		if err := stream.RecvMsg(answer); err != nil {
 			return fmt.Errorf("server reflection: %w", err)
 		}
 		if e := answer.GetErrorResponse(); e != nil {

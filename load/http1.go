@@ -34,7 +34,6 @@ type http1 struct {
 type http1Request struct {
 	request []byte
 	head    bool // the answer has no body, whatever its header says
-	again   bool // the request may be sent twice: RFC 9110 section 9.2.2
 }
 
 func newHTTP1Request(r *Request) http1Request {
@@ -46,12 +45,7 @@ func newHTTP1Request(r *Request) http1Request {
 	_ = r.Header.WriteSubset(&b, map[string]bool{"Host": true})
 	b.WriteString("\r\n")
 	b.Write(r.Body)
-	again := false
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		again = true
-	}
-	return http1Request{b.Bytes(), r.Method == http.MethodHead, again}
+	return http1Request{b.Bytes(), r.Method == http.MethodHead}
 }
 
 // Connect makes the connection.
@@ -88,8 +82,8 @@ func (h *http1) Send(ctx context.Context) (status int, err error) {
 		kept = false
 	}
 	status, err = h.send(ctx)
-	// The server may have closed the idle connection: RFC 9112 section 9.3.1.
-	if kept && ctx.Err() == nil && (errors.Is(err, errUnsent) || h.again && errors.Is(err, errGone)) {
+	// The server may have closed the idle connection. What was written and lost has failed.
+	if kept && ctx.Err() == nil && errors.Is(err, errUnsent) {
 		status, err = h.send(ctx)
 	}
 	return status, err

@@ -21,6 +21,7 @@ type http1Answer struct {
 	line  []byte // the beginning of a line whose end has not come yet
 
 	closes bool // the header has Connection: close
+	coded  bool // it has Transfer-Encoding
 	// An earlier header that came in one piece, and its meaning. Servers repeat a header for at
 	// least a second, until the date changes.
 	known       []byte
@@ -54,7 +55,9 @@ const (
 )
 
 var (
-	errAnswer = errors.New("the answer is not HTTP/1.1")
+	errAnswer  = errors.New("the answer is not HTTP/1.1")
+	errHTTP2   = errors.New("that port speaks HTTP/2: give --proto http2")
+	errLengths = errors.New("the answer has two values of content-length")
 	// errGone says that the connection ended before the answer did; errUnsent says so where nothing
 	// of the request had been written.
 	errGone   = errors.New("the server closed the connection")
@@ -79,6 +82,9 @@ func (a *http1Answer) reset(head bool) {
 // feed takes in what came. It returns how many octets belong to the answer, and whether the answer
 // is complete.
 func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
+	if !a.begun && len(data) > 0 && data[0] == 0 { // a frame's length
+		return 0, false, errHTTP2
+	}
 	a.begun = a.begun || len(data) > 0
 	at, header := 0, -1 // where a header that is in one piece began
 	for at < len(data) {
@@ -150,7 +156,7 @@ func (a *http1Answer) take(line []byte) (whole bool, err error) {
 			return false, errAnswer
 		}
 		a.http1Header = http1Header{keep: line[7] == '1', length: untilEnd}
-		a.closes = false
+		a.closes, a.coded = false, false
 		if a.status, err = strconv.Atoi(string(line[9:12])); err != nil {
 			return false, errAnswer
 		}
@@ -183,15 +189,23 @@ func (a *http1Answer) field(line []byte) error {
 	value = bytes.TrimSpace(value)
 	switch {
 	case len(name) == 14 && bytes.EqualFold(name, []byte("Content-Length")):
-		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil || n < 0 {
-			return errAnswer
-		}
-		if a.length != chunked { // Transfer-Encoding overrides it: RFC 9112 section 6.3
-			a.length = n
+		for text := range bytes.SplitSeq(value, []byte(",")) {
+			n, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 63)
+			switch {
+			case err != nil:
+				return errAnswer
+			case a.coded: // Transfer-Encoding overrides it: RFC 9112 section 6.3
+			case a.length >= 0 && a.length != int64(n):
+				return errLengths
+			default:
+				a.length = int64(n)
+			}
 		}
 	case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
-		a.length = chunked
+		a.coded, a.length = true, untilEnd
+		if last := value[bytes.LastIndexByte(value, ',')+1:]; bytes.EqualFold(bytes.TrimSpace(last), []byte("chunked")) {
+			a.length = chunked
+		}
 	case len(name) == 10 && bytes.EqualFold(name, []byte("Connection")):
 		for option := range bytes.SplitSeq(value, []byte(",")) {
 			option = bytes.TrimSpace(option)

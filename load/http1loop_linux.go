@@ -49,7 +49,7 @@ func (c *http1Lane) adopt(l link, now time.Time) error {
 func (c *http1Lane) begin(due, now time.Time) {
 	c.loop.active++
 	c.busy, c.due, c.request = true, due, c.take()
-	if c.fd >= 0 && !c.request.again && now.Sub(c.idle) > quiet && c.ended() {
+	if c.fd >= 0 && now.Sub(c.idle) > quiet && c.ended() {
 		c.drop()
 	}
 	c.kept = c.fd >= 0
@@ -57,11 +57,10 @@ func (c *http1Lane) begin(due, now time.Time) {
 }
 
 // ended reports whether the server has ended an idle connection. The loop gets an event for that
-// too, but perhaps only after it has written a request that cannot be repeated.
+// too, but perhaps only after it has written a request, which is then lost.
 func (c *http1Lane) ended() bool {
-	var one [1]byte
-	_, _, err := unix.Recvfrom(c.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-	return err != unix.EAGAIN && err != unix.EINTR
+	_, errno := transfer(unix.SYS_RECVFROM, c.fd, c.loop.in[:1], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	return errno != unix.EAGAIN && errno != unix.EINTR
 }
 
 // start sends a request, over a new connection if there is none.
@@ -143,11 +142,10 @@ func (c *http1Lane) handle(events uint32, now time.Time) time.Time {
 	return now
 }
 
-// fail ends a connection. Its request is sent again if the server cannot have received it, or if it
-// may be sent twice: RFC 9112 section 9.3.1.
+// fail ends a connection. Its request is sent again only if the server cannot have received it.
 func (c *http1Lane) fail(now time.Time, err error) {
 	c.drop()
-	if c.kept && c.loop.ctx.Err() == nil && (errors.Is(err, errUnsent) || c.request.again && errors.Is(err, errGone)) {
+	if c.kept && c.loop.ctx.Err() == nil && errors.Is(err, errUnsent) {
 		c.kept = false
 		c.start(now)
 		return

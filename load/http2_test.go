@@ -103,7 +103,7 @@ func sent(t *testing.T, portable bool, u *url.URL, n, streams int, change func(*
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: time.Duration(n) * time.Millisecond, Patience: 20 * time.Second, Lines: pool.Lines})
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: time.Duration(n) * time.Millisecond, Patience: 5 * time.Minute, Lines: pool.Lines})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,11 @@ type answer struct {
 	grpc    int    // grpc-status, -1 if it does not say
 	message string // grpc-message
 	kind    string // content-type
+	length  int64  // content-length, or untilEnd, or conflicting
 }
+
+// conflicting is a content-length that is no number, or that has two values.
+const conflicting = -3
 
 func newHTTP2Conn(l *http2, conn io.WriteCloser) *http2Conn {
 	c := &http2Conn{
@@ -138,7 +142,7 @@ func (c *http2Conn) start(r repeat, now time.Time) {
 	}
 	s.id, s.due, s.sent, s.refused, s.rest, s.window = c.next, r.due, now, r.refused, c.line.requests[r.request].body, c.windowNew
 	s.request = r.request
-	s.grpc = -1
+	s.grpc, s.length = -1, untilEnd
 	if c.next += 2; c.next > lastStream {
 		c.leave()
 	}
@@ -430,6 +434,13 @@ func (c *http2Conn) field(f hpack.HeaderField) {
 		c.got.message = f.Value
 	case "content-type":
 		c.got.kind = f.Value
+	case "content-length":
+		n, err := strconv.ParseUint(f.Value, 10, 63)
+		if err != nil || c.got.length != untilEnd && c.got.length != int64(n) {
+			c.got.length = conflicting
+			return
+		}
+		c.got.length = int64(n)
 	}
 }
 
@@ -480,7 +491,7 @@ func (c *http2Conn) decode(block []byte) (answer, error) {
 }
 
 func (c *http2Conn) decodeNow(block []byte) error {
-	c.got = answer{grpc: -1}
+	c.got = answer{grpc: -1, length: untilEnd}
 	if _, err := c.decoder.Write(block); err != nil {
 		return fmt.Errorf("decode a header: %w", err)
 	}

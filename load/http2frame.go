@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	h2 "golang.org/x/net/http2"
@@ -145,7 +146,7 @@ func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) er
 		return nil // another one follows
 	}
 	if got.status != 0 {
-		s.status = got.status
+		s.status, s.length = got.status, got.length
 	}
 	if got.kind != "" {
 		s.kind = got.kind
@@ -173,7 +174,26 @@ func (c *http2Conn) complete(s *stream, now time.Time) {
 		c.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
 	}
 	status, err := c.line.verdict(s)
+	if err == nil {
+		if err = c.wholeBody(s); err != nil {
+			status = 0
+		}
+	}
 	c.finish(s, now, status, err)
+}
+
+// wholeBody returns an error if an answer is not as long as it says: RFC 9113 section 8.1.1. That
+// of HEAD has no body.
+func (c *http2Conn) wholeBody(s *stream) error {
+	switch {
+	case s.length == untilEnd || s.length == s.received:
+		return nil
+	case s.length == conflicting:
+		return errLengths
+	case c.line.requests[s.request].fields[0].Value == http.MethodHead:
+		return nil
+	}
+	return errors.New("the answer's body is not as long as its content-length")
 }
 
 func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) error {

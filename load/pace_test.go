@@ -133,7 +133,7 @@ func TestLatenessOfTheTail(t *testing.T) {
 
 func fabricated() *Result {
 	sum := newTally()
-	return &Result{Rate: 100, Achieved: 100, Planned: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Latency: sum.latency, Late: sum.late}
+	return &Result{Rate: 100, Achieved: 100, Planned: 100, onTime: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Latency: sum.latency, Late: sum.late}
 }
 
 // At random times, requests come as often as asked for on average, and unevenly.

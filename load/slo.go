@@ -82,7 +82,7 @@ func (r *Result) unsure(percentile float64) string {
 // misses if not everything was sent on time or, where no objective is about errors, if a request
 // failed. generator says that the generator was the reason, not the server.
 func Missed(r *Result, objectives []Objective) (why string, generator bool) {
-	if why := r.Invalid(); why != "" && r.Done > 0 {
+	if why := r.Invalid(); why != "" && r.Done > 0 && !r.overloaded() {
 		return why, true
 	}
 	speaks := func(o Objective) bool { return o.Percentile == 0 }
@@ -94,7 +94,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	}
 	for _, o := range objectives {
 		if why := o.Missed(r); why != "" {
-			return why, o.Percentile > 0 && r.unsure(o.Percentile) != ""
+			return why, o.Percentile > 0 && r.unsure(o.Percentile) != "" && !r.overloaded()
 		}
 	}
 	return "", false

@@ -2,7 +2,9 @@ package load
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -135,6 +137,10 @@ func reason(err error) string {
 		err = inner
 	}
 	text := err.Error()
+	if expired, ok := err.(x509.CertificateInvalidError); ok && expired.Reason == x509.Expired && expired.Cert != nil {
+		const day = time.DateOnly // without the current time
+		return fmt.Sprintf("x509: the certificate is valid from %s to %s", expired.Cert.NotBefore.Format(day), expired.Cert.NotAfter.Format(day))
+	}
 	if len(text) > 200 {
 		text = text[:200] + "…"
 	}

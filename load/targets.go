@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,9 @@ func targetURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// newRequest matches the first line of a request.
+var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
+
 func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 	var r *Request
 	scanner := bufio.NewScanner(bytes.NewReader(text))
@@ -61,7 +65,7 @@ func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 		case strings.HasPrefix(line, "#"):
 		case line == "":
 			r = nil
-		case r == nil:
+		case r == nil || newRequest.MatchString(line): // vegeta needs no empty line
 			method, address, _ := strings.Cut(line, " ")
 			u, err := targetURL(strings.TrimSpace(address))
 			if err != nil {
@@ -77,7 +81,7 @@ func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 			if r.Body, err = os.ReadFile(file); err != nil {
 				return nil, fail(err)
 			}
-		case !field:
+		case !field || name == "" || strings.ContainsAny(name, " \t"):
 			return nil, fail(fmt.Errorf("%q: want name: value, @file, or an empty line before the next request", line))
 		default:
 			r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
@@ -124,6 +128,7 @@ func ReadValues(path string) (Values, error) {
 	if err != nil {
 		return nil, err
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var rows Values
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		decoder := json.NewDecoder(bytes.NewReader(text))
@@ -169,6 +174,16 @@ const mostExpanded = 256 << 20
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
+var escapedPlaceholder = regexp.MustCompile(`(?:%7B|\{){2}.*?(?:%7D|\}){2}`)
+
+// unescapeBraces unescapes the placeholders in part of a URL, and nothing else.
+func unescapeBraces(text string) string {
+	return escapedPlaceholder.ReplaceAllStringFunc(text, func(match string) string {
+		plain, _ := url.PathUnescape(match)
+		return plain
+	})
+}
+
 // Expand replaces {{name}} by values, in URLs, header fields and bodies: it returns each request
 // with the first row, then each with the second, and so on.
 func (rows Values) Expand(requests []Request) (out []Request, err error) {
@@ -187,11 +202,9 @@ func (rows Values) Expand(requests []Request) (out []Request, err error) {
 		same := func(s string) string { return s }
 		for _, r := range requests {
 			u := *r.URL
-			u.Path, u.RawPath = fill(u.Path, same), ""
-			if strings.Contains(u.RawQuery, "%7B%7B") {
-				u.RawQuery = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(u.RawQuery)
-			}
-			u.RawQuery = fill(u.RawQuery, url.QueryEscape)
+			u.RawPath = fill(unescapeBraces(cmp.Or(u.RawPath, u.EscapedPath())), url.PathEscape)
+			u.Path, _ = url.PathUnescape(u.RawPath)
+			u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
 			header := http.Header{}
 			for name, values := range r.Header {
 				for _, value := range values {

@@ -25,7 +25,16 @@ func (r *Result) Invalid() string {
 	if late := time.Duration(r.Late.ValueAtQuantile(99)); !r.OnTime(99) {
 		return fmt.Sprintf("the generator was the limit: 1%% of requests were sent %v late or more by senders that were free", late.Round(10*time.Microsecond))
 	}
+	if r.overloaded() {
+		return r.Shortfall() + ". Latencies are then of a queue that grows as long as the run lasts"
+	}
 	return ""
+}
+
+// overloaded reports whether more requests came due than could be sent, which is not the generator's
+// fault.
+func (r *Result) overloaded() bool {
+	return r.Rate > 0 && !r.Interrupted && float64(r.onTime) < 0.99*float64(r.Planned-r.NotSent)
 }
 
 // OnTime reports whether the generator was on time at a percentile, 0 to 100: it was late by no
@@ -56,7 +65,7 @@ func (r *Result) Shortfall() string {
 	if r.Rate == 0 || r.Interrupted || float64(r.onTime) >= 0.99*float64(r.Planned) {
 		return ""
 	}
-	if float64(r.onTime) >= 0.99*float64(r.Planned-r.NotSent) {
+	if !r.overloaded() {
 		return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: workers ended early", r.Achieved, r.Rate)
 	}
 	return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: the server, or the number of connections, was the limit", r.Achieved, r.Rate)

@@ -92,6 +92,7 @@ func (w *Work) Done(due, now time.Time, status int, err error) {
 			w.giveUp(due, now)
 			return
 		}
+		status = 0 // an answer that comes now is not counted as one
 	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
