@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+
+	"postage/internal/kube"
 )
 
 // A file comes back whole from its pieces, in whatever order they are listed; not before all have
@@ -134,7 +136,7 @@ func TestStateOf(t *testing.T) {
 		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}), "", "its pod on n1 ended with status 137 (OOMKilled)"},
 		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "1\n2\n3\n4\n5\nlast\n"}}), "", "its pod on n1 ended with status 2: 2\n3\n4\n5\nlast"},
 	} {
-		state, ended := stateOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status})
+		state, ended := kube.StateOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status})
 		if state != r.state || ended != r.ended {
 			t.Errorf("%+v: %q, %q; want %q, %q", r.status, state, ended, r.state, r.ended)
 		}

@@ -105,3 +105,31 @@ func Pause(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
+
+// StateOf says in words what a pod is doing, and why it ended, if it has.
+func StateOf(pod *corev1.Pod) (state, ended string) {
+	for i := range pod.Status.ContainerStatuses {
+		switch s := &pod.Status.ContainerStatuses[i].State; {
+		case s.Terminated != nil && s.Terminated.ExitCode != 0:
+			ended = fmt.Sprintf("its pod on %s ended with status %d", pod.Spec.NodeName, s.Terminated.ExitCode)
+			if reason := s.Terminated.Reason; reason != "Error" && reason != "" {
+				ended += " (" + reason + ")"
+			}
+			if text := strings.TrimSpace(s.Terminated.Message); text != "" {
+				lines := strings.Split(text, "\n")
+				ended += ": " + strings.Join(lines[max(0, len(lines)-5):], "\n")
+			}
+			return "", ended
+		case s.Waiting != nil && s.Waiting.Message != "":
+			return "waits: " + s.Waiting.Reason + ": " + s.Waiting.Message, ""
+		case s.Running != nil:
+			return "runs on " + pod.Spec.NodeName, ""
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return "waits for a node: " + condition.Message, ""
+		}
+	}
+	return "", ""
+}

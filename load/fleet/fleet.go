@@ -89,6 +89,7 @@ type Client struct {
 	namespace string
 	jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
 	maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
+	pods      *api.Client[*corev1.Pod, *corev1.PodList]
 	secrets   *api.Client[*corev1.Secret, *corev1.SecretList]
 }
 
@@ -107,7 +108,7 @@ func newClient(config *rest.Config, namespace string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), secrets: api.Secrets.In(c, namespace)}, nil
+	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), pods: api.Pods.In(c, namespace), secrets: api.Secrets.In(c, namespace)}, nil
 }
 
 // Submit creates the Job and what it owns, and returns its name.

@@ -202,6 +202,7 @@ func TestFleet(t *testing.T) {
 		t.Run("interrupted", func(t *testing.T) { t.Parallel(); b.interrupted(t) })
 		t.Run("interrupted while it looks", func(t *testing.T) { t.Parallel(); b.interruptedLooking(t) })
 		t.Run("streams", func(t *testing.T) { t.Parallel(); b.streams(t) })
+		t.Run("image", func(t *testing.T) { t.Parallel(); b.noImage(t) })
 	})
 	t.Run("node", func(t *testing.T) { b.node(t, 3*time.Second) })
 }
@@ -306,6 +307,18 @@ func (b *bed) interrupted(t *testing.T) {
 	if !r.Interrupted || r.Requests < 200 || r.Achieved < 10 || r.Achieved > 200 {
 		t.Errorf("interrupted: %v, %d answered, %.1f a second", r.Interrupted, r.Requests, r.Achieved)
 	}
+	b.gone(t, job)
+}
+
+// An image that cannot be had is named, and so is why: the Job does not run to its deadline first.
+func (b *bed) noImage(t *testing.T) {
+	c := b.load(t, "--kubernetes", "--image", "postage.invalid/none:1", "--host-network", "--cpu", "0", "--workers", "2", "http://127.0.0.1:1/")
+	job := c.says(t, jobOf)
+	c.says(t, `the pod \S+: waits: (ErrImagePull|ImagePullBackOff): .*postage.invalid/none:1`)
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
 	b.gone(t, job)
 }
 

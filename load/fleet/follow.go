@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,6 +47,7 @@ type follower struct {
 	last    error                // the last error
 	refused map[string]time.Time // since when the cluster refuses something
 	told    time.Time            // when it was last said that workers are not ready
+	why     map[string]bool      // what was said about pods that do not run
 }
 
 // Follow publishes the start time once all workers are ready, unless that is done already. It then
@@ -55,7 +57,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 	now := time.Now()
 	f := &follower{
 		Client: c, job: job, say: say, reached: now, back: now, told: now,
-		reports: map[string]report{}, ready: map[string]time.Time{}, heard: map[int]time.Time{}, silent: map[int]bool{}, refused: map[string]time.Time{},
+		reports: map[string]report{}, ready: map[string]time.Time{}, heard: map[int]time.Time{}, silent: map[int]bool{}, refused: map[string]time.Time{}, why: map[string]bool{},
 	}
 	if err := f.gather(ctx); err != nil {
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
@@ -267,6 +269,7 @@ func (f *follower) look(ctx context.Context) error {
 			f.told = now
 			f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers()), f.plan.Workers))
 		}
+		f.reasons(short)
 		return nil
 	}
 	for index, pod := range f.workers() {
@@ -282,6 +285,21 @@ func (f *follower) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// reasons says, once each, why pods do not run.
+func (f *follower) reasons(ctx context.Context) {
+	pods, err := f.pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
+	if err != nil {
+		return // it may be without that right
+	}
+	for i := range pods.Items {
+		state, ended := kube.StateOf(&pods.Items[i])
+		if why := cmp.Or(ended, state); why != "" && pods.Items[i].Status.Phase != corev1.PodRunning && !f.why[why] {
+			f.why[why] = true
+			f.say(fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
+		}
+	}
 }
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.

@@ -13,15 +13,33 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // certificates is where Go programs look for root certificates.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
+// fullName returns the name under which a kubelet looks for an image: that of Docker Hub, if it
+// names no registry, and with a tag.
+func fullName(name string) string {
+	first, _, deep := strings.Cut(name, "/")
+	switch {
+	case !deep:
+		name = "docker.io/library/" + name
+	case !strings.ContainsAny(first, ".:") && first != "localhost":
+		name = "docker.io/" + name
+	}
+	if !strings.ContainsAny(name[strings.LastIndexByte(name, '/'):], ":@") {
+		name += ":latest"
+	}
+	return name
+}
+
 // WriteImage writes a container image as an OCI archive, which `ctr images import`, `docker load`,
 // `podman load` and `skopeo copy oci-archive:` read. The image holds one statically linked program,
 // which is its entry point, and this machine's root certificates. It runs as user nobody.
 func WriteImage(w io.Writer, name, program string) error {
+	name = fullName(name)
 	architecture, err := staticFor(program)
 	if err != nil {
 		return err

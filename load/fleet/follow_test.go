@@ -1,0 +1,48 @@
+package fleet
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// Why pods do not run is said at the first look at a Job that has not begun, once. (TestFleet/image
+// shows the same on a cluster.)
+func TestReasonsOfPods(t *testing.T) {
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "none:1: not found"}}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: waiting}}}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}}
+		switch {
+		case strings.Contains(r.URL.Path, "/configmaps/"):
+			answer = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{"plan": `{"Workers": 3}`}}
+		case strings.HasSuffix(r.URL.Path, "/pods"):
+			answer = &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{pod, pod}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	c, err := newClient(&rest.Config{Host: server.URL}, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	f := &follower{Client: c, job: "j", say: func(text string) { said = append(said, text) }, why: map[string]bool{}, told: time.Now(), reached: time.Now()}
+	for range 2 {
+		if err := f.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(said) != 1 || said[0] != "the pod p: waits: ErrImagePull: none:1: not found" {
+		t.Errorf("%q", said)
+	}
+}
