@@ -60,6 +60,8 @@ type loadFlags struct {
 	json            bool
 	hgrm            string
 	stall           string
+	serverPID       int
+	serverMetrics   string
 }
 
 // loadCommand is `postage load`, the open-loop load generator.
@@ -124,6 +126,8 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these flags by name, and url; flags given here override it")
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stalls for `length/interval`, such as 200ms/2s")
+	flags.IntVar(&f.serverPID, "server-pid", 0, "also measure the CPU time of the server: the process `PID` here, and those that it started")
+	flags.StringVar(&f.serverMetrics, "server-metrics", "", "also measure the CPU time, allocations and garbage collections that the server exports to Prometheus at `URL`")
 	f.fleet.register(flags)
 	return cmd
 }
@@ -196,6 +200,8 @@ func (f *loadFlags) check(args []string) error {
 		return errors.New("--cert and --key go together")
 	case f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != ""):
 		return errors.New("--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several")
+	case f.slo != "" && (f.serverPID != 0 || f.serverMetrics != ""):
+		return errors.New("--server-pid and --server-metrics are for one run, and --slo makes several")
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
@@ -301,7 +307,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		f.rate = rateFlag(float64(len(r.Dues)) / f.duration.Seconds())
 	}
 	plan := load.Plan{
-		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Stages: f.parsedStages,
+		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Stages: f.parsedStages,
 	}
 	if f.parsedReplay != nil {
 		plan.Dues = f.parsedReplay.Dues
@@ -332,6 +338,10 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	}
 	var result *load.Result
 	var limit load.Try
+	before, err := f.serverNow(ctx)
+	if err != nil {
+		return err
+	}
 	if f.slo != "" {
 		result, limit, err = load.Search(ctx, plan, objectives, func(t load.Try) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", t.Result.Rate, cmp.Or(t.Missed, "holds"))
@@ -354,20 +364,31 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
 		}
 	}
+	after, err := f.serverNow(context.WithoutCancel(ctx))
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "postage:", err) // what was measured of the requests stays
+	}
+	used := after.since(&before)
 	if f.html != "" {
 		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
 		if err != nil {
 			return err
 		}
 	}
-	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result)
+	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result, used)
 }
 
 // write prints a result and returns how the command ends.
-func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result) error {
-	print := func(w io.Writer) error { return result.WriteTable(w, f.proto) }
+func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result, used *report.LoadServer) error {
+	print := func(w io.Writer) error {
+		return errors.Join(result.WriteTable(w, f.proto), writeServer(w, used, result))
+	}
 	if f.json {
-		print = func(w io.Writer) error { return report.LoadJSON(w, loadForm(result, f.proto)) }
+		print = func(w io.Writer) error {
+			form := loadForm(result, f.proto)
+			form.Server = used
+			return report.LoadJSON(w, form)
+		}
 	}
 	if err := print(stdout); err != nil {
 		return err
@@ -434,6 +455,20 @@ func loadForm(r *load.Result, proto string) report.Load {
 		if form.Valid && r.OnTime(q) {
 			form.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(r.Latency.ValueAtQuantile(q)))
 		}
+	}
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		one := report.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed, LatencyNS: map[string]*float64{"max": nil}}
+		for _, q := range load.Percentiles {
+			one.LatencyNS[fmt.Sprintf("p%g", q)] = nil
+			if form.Valid && r.OnTime(q) && t.Done > 0 {
+				one.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(t.Latency.ValueAtQuantile(q)) * 1e3)
+			}
+		}
+		if form.Valid && r.OnTime(100) && t.Done > 0 {
+			one.LatencyNS["max"] = number(float64(t.Latency.Max()) * 1e3)
+		}
+		form.Targets = append(form.Targets, one)
 	}
 	if form.Valid && r.OnTime(100) {
 		form.LatencyNS["max"] = number(float64(r.Latency.Max()))

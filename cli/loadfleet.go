@@ -80,6 +80,7 @@ func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 		{f.hlog != "", "--hdr-log", sums + "; --hgrm has the whole distribution"},
 		{f.html != "", "--html", sums},
 		{f.prometheus != "", "--prometheus", sums},
+		{f.serverPID != 0 || f.serverMetrics != "", "--server-pid or --server-metrics", "workers would begin and end apart from what it counts"},
 		{f.prometheusWrite != "", "--prometheus-write", sums},
 	} {
 		if no.set {
@@ -172,5 +173,5 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
 	out.Interrupted = out.Interrupted || ctx.Err() != nil
 	f.proto = out.Proto
-	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), out.Result)
+	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), out.Result, nil)
 }

@@ -51,12 +51,12 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 		if err != nil {
 			return err
 		}
-		streams = append(streams, streamRequest{data, r.metadata()})
+		streams = append(streams, streamRequest{data, r.metadata(), r.group})
 		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and the length
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})
-		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...)})
+		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...), r.group})
 	}
 	if method.IsStreamingClient() || method.IsStreamingServer() {
 		return openStreams(t, p, method, streams)

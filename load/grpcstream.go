@@ -38,6 +38,7 @@ type streamLine struct {
 type streamRequest struct {
 	message []byte
 	fields  metadata.MD
+	group   int
 }
 
 func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, requests []streamRequest) error {
@@ -103,7 +104,8 @@ func (l *streamLine) Serve(ctx context.Context, w *Work) {
 		if !ok {
 			return
 		}
-		err := l.stream(ctx, w)
+		r := l.take()
+		err := l.stream(ctx, w, &r)
 		free = time.Now()
 		s, known := status.FromError(err)
 		code := int(s.Code())
@@ -119,11 +121,11 @@ func (l *streamLine) Serve(ctx context.Context, w *Work) {
 		default:
 			err = fmt.Errorf("%v: %s", s.Code(), s.Message())
 		}
-		w.Done(due, free, code, err)
+		w.done(r.group, due, free, code, err)
 	}
 }
 
-func (l *streamLine) stream(ctx context.Context, w *Work) error {
+func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) error {
 	var cancel context.CancelFunc
 	if l.target.Timeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, l.target.Timeout)
@@ -131,7 +133,6 @@ func (l *streamLine) stream(ctx context.Context, w *Work) error {
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel() // cancel what is left of the stream
-	r := l.take()
 	stream, err := l.conn.NewStream(metadata.NewOutgoingContext(ctx, r.fields), l.desc, l.method, l.options...)
 	if err != nil {
 		return err

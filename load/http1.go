@@ -34,6 +34,7 @@ type http1 struct {
 type http1Request struct {
 	request []byte
 	head    bool // the answer has no body, whatever its header says
+	group   int
 }
 
 func newHTTP1Request(r *Request) http1Request {
@@ -45,7 +46,7 @@ func newHTTP1Request(r *Request) http1Request {
 	_ = r.Header.WriteSubset(&b, map[string]bool{"Host": true})
 	b.WriteString("\r\n")
 	b.Write(r.Body)
-	return http1Request{b.Bytes(), r.Method == http.MethodHead}
+	return http1Request{b.Bytes(), r.Method == http.MethodHead, r.group}
 }
 
 // Connect makes the connection.
@@ -142,6 +143,8 @@ func (h *http1) send(ctx context.Context) (status int, err error) {
 	}
 	return status, unsuccessful(status)
 }
+
+func (h *http1) target() int { return h.group }
 
 // unsuccessful returns the failure that an answer's status means, nil for a success.
 func unsuccessful(status int) error {

@@ -159,7 +159,7 @@ func (c *http1Lane) finish(now time.Time, status int, err error) {
 	l := c.loop
 	l.active--
 	l.freeAgain(c, now)
-	l.work.Done(c.due, now, status, err)
+	l.work.done(c.request.group, c.due, now, status, err)
 }
 
 func (c *http1Lane) expire(now time.Time) (next time.Time) {

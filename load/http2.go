@@ -47,6 +47,7 @@ type http2 struct {
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
+	group  int
 }
 
 // A repeat is a request that is to be sent, perhaps not for the first time.
@@ -188,9 +189,10 @@ func (l *http2) fail(w *Work, err error) (more bool) {
 		l.mu.Unlock()
 		r.due, ok = w.Take(time.Now())
 		l.mu.Lock()
+		r.request = l.pick()
 	}
 	if ok {
-		w.Done(r.due, time.Now(), 0, err)
+		w.done(l.requests[r.request].group, r.due, time.Now(), 0, err)
 	}
 	return ok
 }

@@ -513,7 +513,7 @@ func FuzzHTTP2(f *testing.F) {
 	})
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := newHTTP2([]http2Request{{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body")}}, func() int { return 0 }, 4, replied, nil)
+		l := newHTTP2([]http2Request{{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body"), -1}}, func() int { return 0 }, 4, replied, nil)
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {

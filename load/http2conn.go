@@ -414,7 +414,7 @@ func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	}
 	l.active--
 	if l.work != nil {
-		l.work.Done(s.due, now, status, err)
+		l.work.done(l.requests[s.request].group, s.due, now, status, err)
 	}
 	if len(s.rest) == 0 { // otherwise it is in waiting
 		c.idle = append(c.idle, s)

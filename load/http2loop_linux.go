@@ -45,7 +45,7 @@ func (l *http2Lane) begin(due, now time.Time) {
 	l.work = l.loop.work
 	if err := l.failedEarly; err != nil && l.conn == nil {
 		l.failedEarly = nil
-		l.work.Done(due, now, 0, err)
+		l.work.done(l.requests[l.pick()].group, due, now, 0, err)
 		return
 	}
 	r := repeat{due: due, request: l.pick()}
@@ -97,7 +97,7 @@ func (l *http2Lane) made(now time.Time, err error) {
 	l.dialing = false
 	if err != nil {
 		if r, ok := l.repeated(); ok {
-			l.work.Done(r.due, now, 0, err)
+			l.work.done(l.requests[r.request].group, r.due, now, 0, err)
 		}
 	}
 	l.settle(l.conn, now)

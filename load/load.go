@@ -56,7 +56,11 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 		}
 		status, err := l.Send(ctx)
 		free = time.Now()
-		w.Done(due, free, status, err)
+		group := -1
+		if s, ok := l.Sender.(interface{ target() int }); ok {
+			group = s.target()
+		}
+		w.done(group, due, free, status, err)
 	}
 }
 
@@ -101,6 +105,8 @@ type Plan struct {
 	Began func(soFar func() *Result)
 	// Lines carry requests at the same time.
 	Lines []Line
+	// Targets are the names of the requests' targets, as Pool has them.
+	Targets []string
 }
 
 // backlog is how many due requests may wait for a line before their pacer waits too. That loses
@@ -147,8 +153,18 @@ type Result struct {
 	// were not sent, or their worker died before it could report them.
 	NotSent int64
 	fault   string // the worker of a fleet whose fault makes all latencies invalid
+	// Targets has the figures of each of Plan.Targets.
+	Targets []TargetResult
 	// Interrupted says that the plan did not run to its end.
 	Interrupted bool
+}
+
+// TargetResult is what was measured of one target: its answers, and how many of them failed. Its
+// latencies are in microseconds.
+type TargetResult struct {
+	Name         string
+	Done, Failed int64
+	Latency      *hdrhistogram.Histogram
 }
 
 // Failed returns the number of requests whose answer was not a success, or that had none.
@@ -191,6 +207,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = newTally()
+		r.tallies[i].targets = make([]targetTally, len(p.Targets))
 	}
 	connect(ctx, p.Lines)
 	r.start = time.Now()
@@ -338,6 +355,9 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages,
 		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
 		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
+	}
+	for i, t := range sum.targets {
+		result.Targets = append(result.Targets, TargetResult{r.plan.Targets[i], t.latency.TotalCount(), t.failed, t.latency})
 	}
 	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - cpuBefore

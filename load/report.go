@@ -58,6 +58,9 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 		}
 		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
 	}
+	for _, t := range r.Targets {
+		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
+	}
 	if r.Sent > 0 {
 		p("messages  %d sent, %d received", r.Sent, r.Received)
 	}
@@ -74,6 +77,19 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 		}
 	}
 	return failed
+}
+
+// Rate is the target's answers a second.
+func (t *TargetResult) Rate(r *Result) float64 {
+	return float64(t.Done) / max(r.Elapsed, time.Millisecond).Seconds()
+}
+
+func (t *TargetResult) percentiles(r *Result) string {
+	if r.Invalid() != "" || t.Done == 0 {
+		return ""
+	}
+	us := func(n int64) time.Duration { return rounded(n * 1000) }
+	return fmt.Sprintf(", p50 %v, p99 %v, max %v", us(t.Latency.ValueAtQuantile(50)), us(t.Latency.ValueAtQuantile(99)), us(t.Latency.Max()))
 }
 
 // shown returns a percentile of the latencies, or why it is not the server's.

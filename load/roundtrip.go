@@ -24,7 +24,10 @@ type roundTripper struct {
 	late    error         // the error of a request that takes longer
 	connect func(context.Context) error
 	buf     []byte
+	group   int // of the last request
 }
+
+func (s *roundTripper) target() int { return s.group }
 
 // Connect makes the connection that the transport will ask for.
 func (s *roundTripper) Connect(ctx context.Context) error { return s.connect(ctx) }
@@ -45,6 +48,7 @@ func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
 
 func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 	request := s.take()
+	s.group = request.group
 	r := (&http.Request{
 		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header,
 	}).WithContext(ctx)

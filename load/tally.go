@@ -31,6 +31,28 @@ type tally struct {
 	// The messages of streams, and the latencies of those that have one; nil before the first.
 	sent, received int64
 	messages       *hdrhistogram.Histogram
+	targets        []targetTally
+}
+
+// A targetTally counts the answers of one target. Latencies are in microseconds, and nil before the
+// first.
+type targetTally struct {
+	latency *hdrhistogram.Histogram
+	failed  int64
+}
+
+func (t *targetTally) done(d time.Duration, err error) {
+	t.open()
+	_ = t.latency.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
+	if err != nil {
+		t.failed++
+	}
+}
+
+func (t *targetTally) open() {
+	if t.latency == nil {
+		t.latency = hdrhistogram.New(1, slowest.Microseconds(), 2)
+	}
 }
 
 // slowest is the longest latency that is recorded; longer ones count as this.
@@ -83,6 +105,16 @@ func (t *tally) add(other *tally) {
 	t.ended = later(t.ended, other.ended)
 	t.onTime += other.onTime
 	t.unanswered += other.unanswered
+	if t.targets == nil {
+		t.targets = make([]targetTally, len(other.targets))
+	}
+	for i := range other.targets {
+		t.targets[i].open()
+		if from := other.targets[i]; from.latency != nil {
+			t.targets[i].latency.Merge(from.latency)
+			t.targets[i].failed += from.failed
+		}
+	}
 	t.sent += other.sent
 	t.received += other.received
 	if other.messages != nil {

@@ -46,7 +46,9 @@ type Target struct {
 
 // Pool is a target's connections.
 type Pool struct {
-	Lines   []Line
+	Lines []Line
+	// Targets are the names of the requests' targets, for Plan.Targets.
+	Targets []string
 	closers []func() error
 }
 
@@ -78,7 +80,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if t.Cookies {
 		open = func(_ context.Context, t *Target, p *Pool) error { return openVisitors(t, p) }
 	}
-	p := new(Pool)
+	p := &Pool{Targets: t.group()}
 	if err := open(ctx, t, p); err != nil {
 		return nil, errors.Join(fmt.Errorf("load: %w", err), p.Close())
 	}
@@ -104,6 +106,32 @@ func (t *Target) checkRequests() error {
 		}
 	}
 	return nil
+}
+
+// mostTargets is how many targets are counted apart. More would take too much memory.
+const mostTargets = 100
+
+// group numbers the targets of the requests, and returns their names; none if there are too many.
+func (t *Target) group() (names []string) {
+	numbers := map[string]int{}
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		n, known := numbers[r.Target]
+		if !known {
+			if n = -1; r.Target != "" {
+				n, names = len(names), append(names, r.Target)
+			}
+			numbers[r.Target] = n
+		}
+		r.group = n
+	}
+	if len(names) > mostTargets {
+		for i := range t.Requests {
+			t.Requests[i].group = -1
+		}
+		return nil
+	}
+	return names
 }
 
 // inTurn returns a function that returns the things in turn. Several goroutines may call it.
@@ -212,7 +240,7 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 		if len(r.Body) > 0 {
 			fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
 		}
-		requests = append(requests, http2Request{fields, r.Body})
+		requests = append(requests, http2Request{fields, r.Body, r.group})
 	}
 	return p.addHTTP2(t, requests, succeeded)
 }

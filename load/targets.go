@@ -16,13 +16,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // ReadTargets reads requests in either of vegeta's formats
 // (https://github.com/tsenart/vegeta#http-format). One has lines: a method and a URL, header
 // fields, "@file" for a body, and an empty line between requests. The other has one JSON object a
-// line, with method, url, header and body in base64. A body's file is looked for beside the
+// line, with method, url, header and body in base64. A number before the method, or the field weight,
+// says how many times as often as the others a request is sent. A body's file is looked for beside the
 // targets' file.
 func ReadTargets(path string) ([]Request, error) {
 	text, err := os.ReadFile(path)
@@ -33,11 +35,61 @@ func ReadTargets(path string) ([]Request, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		read = readJSONTargets
 	}
-	requests, err := read(path, text)
-	if err == nil && len(requests) == 0 {
-		err = fmt.Errorf("%s has no requests", path)
+	all, err := read(path, text)
+	if err != nil {
+		return nil, err
 	}
-	return requests, err
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no requests", path)
+	}
+	return mixed(path, all)
+}
+
+// A weighed request is sent so many times as often as one of weight 1.
+type weighed struct {
+	Request
+	weight int
+}
+
+// mostMixed is how long the sequence of a mix may be.
+const mostMixed = 10_000
+
+// mixed names the targets, and returns a sequence that has each as often as its weight says, spread
+// evenly: next comes the one that is furthest behind its share.
+func mixed(path string, all []weighed) (out []Request, err error) {
+	total, named := 0, map[string]int{}
+	for i := range all {
+		r := &all[i]
+		if r.weight < 1 || r.weight > mostMixed {
+			return nil, fmt.Errorf("%s: request %d: its weight is %d: want 1 to %d", path, i+1, r.weight, mostMixed)
+		}
+		total += r.weight
+		r.Target = cmp.Or(r.Method, http.MethodGet) + " " + unescapeBraces(r.URL.RequestURI())
+		if named[r.Target]++; named[r.Target] > 1 {
+			r.Target += fmt.Sprintf(" (%d)", named[r.Target])
+		}
+	}
+	if total > mostMixed && total > len(all) {
+		return nil, fmt.Errorf("%s: the weights' sum is %d: want at most %d, in lowest terms", path, total, mostMixed)
+	}
+	if total == len(all) {
+		for i := range all {
+			out = append(out, all[i].Request)
+		}
+		return out, nil
+	}
+	credit := make([]int, len(all))
+	for range total {
+		best := 0
+		for i := range all {
+			if credit[i] += all[i].weight; credit[i] > credit[best] {
+				best = i
+			}
+		}
+		credit[best] -= total
+		out = append(out, all[best].Request)
+	}
+	return out, nil
 }
 
 var schemes = []string{"http", "https", "ws", "wss"}
@@ -52,9 +104,9 @@ func targetURL(text string) (*url.URL, error) {
 }
 
 // newRequest matches the first line of a request.
-var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
+var newRequest = regexp.MustCompile(`^([0-9]+ +)?[A-Z]+\s+\S+://`)
 
-func readHTTPTargets(path string, text []byte) (out []Request, err error) {
+func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 	var r *Request
 	scanner := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; scanner.Scan(); n++ {
@@ -66,13 +118,19 @@ func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 		case line == "":
 			r = nil
 		case r == nil || newRequest.MatchString(line): // vegeta needs no empty line
+			weight := 1
+			if first, rest, ok := strings.Cut(line, " "); ok {
+				if n, err := strconv.Atoi(first); err == nil {
+					weight, line = n, strings.TrimSpace(rest)
+				}
+			}
 			method, address, _ := strings.Cut(line, " ")
 			u, err := targetURL(strings.TrimSpace(address))
 			if err != nil {
 				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
 			}
-			out = append(out, Request{Method: method, URL: u, Header: http.Header{}})
-			r = &out[len(out)-1]
+			out = append(out, weighed{Request{Method: method, URL: u, Header: http.Header{}}, weight})
+			r = &out[len(out)-1].Request
 		case strings.HasPrefix(line, "@"):
 			file := line[1:]
 			if !filepath.IsAbs(file) {
@@ -90,7 +148,7 @@ func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 	return out, scanner.Err()
 }
 
-func readJSONTargets(path string, text []byte) (out []Request, err error) {
+func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	for n := 1; ; n++ {
 		var target struct {
@@ -98,6 +156,7 @@ func readJSONTargets(path string, text []byte) (out []Request, err error) {
 			URL    string
 			Header http.Header
 			Body   []byte
+			Weight *int
 		}
 		if err := decoder.Decode(&target); errors.Is(err, io.EOF) {
 			return out, nil
@@ -114,7 +173,11 @@ func readJSONTargets(path string, text []byte) (out []Request, err error) {
 				r.Header.Add(name, value)
 			}
 		}
-		out = append(out, r)
+		weight := 1
+		if target.Weight != nil {
+			weight = *target.Weight
+		}
+		out = append(out, weighed{r, weight})
 	}
 }
 
@@ -215,7 +278,7 @@ func (rows Values) Expand(requests []Request) (out []Request, err error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body})
+			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body, Target: r.Target})
 			if size += 500 + len(body) + len(u.Path) + len(u.RawQuery); size > mostExpanded {
 				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB of memory: give fewer", len(requests), len(rows), mostExpanded>>20)
 			}

@@ -86,7 +86,10 @@ func (w *Work) sent(due, now, free time.Time) (time.Time, bool) {
 
 // Done counts the outcome of a request that was due at a time: the time of its answer, its status
 // (0 if there was no answer), and the error if it was not a success.
-func (w *Work) Done(due, now time.Time, status int, err error) {
+func (w *Work) Done(due, now time.Time, status int, err error) { w.done(-1, due, now, status, err) }
+
+// done is Done for a request to one of the targets.
+func (w *Work) done(target int, due, now time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
 			w.giveUp(due, now)
@@ -97,6 +100,9 @@ func (w *Work) Done(due, now time.Time, status int, err error) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	w.tally.done(due, now, status, err)
+	if target >= 0 && target < len(w.tally.targets) {
+		w.tally.targets[target].done(now.Sub(due), err)
+	}
 }
 
 // message counts a message of a stream that was sent or came, and its latency, 0 if it has none.

@@ -98,6 +98,24 @@ type (
 		MessagesSent     *int64             `json:"messages_sent"`
 		MessagesReceived *int64             `json:"messages_received"`
 		MessageLatencyNS map[string]float64 `json:"message_latency_ns"`
+
+		Server  *LoadServer  `json:"server"`
+		Targets []LoadTarget `json:"targets"`
+	}
+	// LoadServer is what the server used during a load.
+	LoadServer struct {
+		CPUSeconds  float64  `json:"cpu_s"`
+		Bytes       *float64 `json:"allocated_bytes"`
+		Allocations *float64 `json:"allocations"`
+		Collections *float64 `json:"collections"`
+	}
+	// LoadTarget is what was measured of one of several targets.
+	LoadTarget struct {
+		Name      string              `json:"name"`
+		Rate      float64             `json:"rate"`
+		Requests  int64               `json:"requests"`
+		Failed    int64               `json:"failed"`
+		LatencyNS map[string]*float64 `json:"latency_ns"`
 	}
 )
 
@@ -118,6 +136,6 @@ func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion st
 
 // LoadJSON writes what a load generator measured.
 func LoadJSON(w io.Writer, l Load) error {
-	l.Version = 2
+	l.Version, l.Targets = 2, append([]LoadTarget{}, l.Targets...)
 	return writeJSON(w, l)
 }
