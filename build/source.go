@@ -44,7 +44,7 @@ func WorkingTree(ctx context.Context, folder string) (*Source, error) {
 		s.Commit = ""
 		return s, ctx.Err()
 	}
-	if changed, err := Output(ctx, folder, "git", "status", "--porcelain"); err != nil || changed != "" {
+	if changed, err := Output(ctx, folder, "git", "--no-optional-locks", "status", "--porcelain"); err != nil || changed != "" {
 		s.Commit += Dirty
 	}
 	return s, ctx.Err()
@@ -107,7 +107,8 @@ func checkOut(ctx context.Context, tree, commit, to string) error {
 	if _, err := Output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", tree, to); err != nil {
 		return err
 	}
-	if _, err := Output(ctx, to, "git", "checkout", "--quiet", "--detach", commit); err != nil {
+	// Nor do the user's hooks run for it: this may be one.
+	if _, err := Output(ctx, to, "git", "-c", "core.hooksPath=/dev/null", "checkout", "--quiet", "--detach", commit); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(to, ".gitmodules")); err != nil {

@@ -20,10 +20,24 @@ import (
 
 // Main is the whole program, for these suites; it does not return.
 func Main(suites ...lab.Suite) {
+	forgetRepository()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := program{suites}.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// ofRepository are git's variables of one repository (`git rev-parse --local-env-vars`), but for
+// those of settings, which say what repositories the user trusts.
+var ofRepository = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
+	"GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE"}
+
+// forgetRepository has all that this process starts find its repository by its folder. In a hook,
+// an alias or `git rebase -x`, git exports its own, and a clone would be made in there.
+func forgetRepository() {
+	for _, name := range ofRepository {
+		_ = os.Unsetenv(name)
+	}
 }
 
 // A program is the command for some suites.
