@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*
 
 // command returns what starts one layout with one benchmark.
 func (b *Binary) command(layout int, pattern string, cpu int, mode string) (arguments, environment []string) {
-	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.v", "-test.paniconexit0", "-test.timeout=0"}
+	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.paniconexit0", "-test.timeout=0"}
 	if cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
 	}
@@ -76,31 +75,22 @@ func (b *Benchmark) pattern() string {
 	return strings.Join(parts, "/")
 }
 
-// verdictLine is the line that package testing prints about a benchmark that failed or was skipped.
-var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- (FAIL|SKIP): (\S+?)(?:-\d+)?$`)
+// verdictLine is the line that package testing prints about a benchmark that failed.
+var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- FAIL: (\S+)$`)
 
-// outcomes returns the benchmarks that failed or were skipped by a process's output, and why: the
-// last line that each logged. That line comes before the verdict with -test.v, and after it
-// without.
+// outcomes returns the benchmarks that failed by a process's output, and why: the last line that
+// each logged, which follow.
 func outcomes(said string) (all []Benchmark) {
-	logged, bare := "", false
+	open := false
 	for line := range strings.Lines(said) {
 		m := verdictLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		switch {
 		case m != nil:
-			one := Benchmark{Name: m[2], Failed: "it fails"}
-			if m[1] == "SKIP" {
-				one.Failed = "it skips"
-			}
-			if bare = logged == ""; !bare {
-				one.Failed += ": " + logged
-			}
-			all, logged = append(all, one), ""
-		case strings.HasPrefix(line, "    ") && bare:
-			all[len(all)-1].Failed += ": " + strings.TrimSpace(line)
-			bare = false
-		case strings.HasPrefix(line, "    "):
-			logged = strings.TrimSpace(line)
+			all, open = append(all, Benchmark{Name: m[1], Failed: stopReason(true, "")}), true
+		case !strings.HasPrefix(line, "    "):
+			open = false
+		case open:
+			all[len(all)-1].Failed = stopReason(true, line)
 		}
 	}
 	return all
@@ -113,9 +103,7 @@ func why(said string) string {
 	}
 	var own strings.Builder
 	for line := range strings.Lines(said) {
-		if !heading.MatchString(line) {
-			own.WriteString(line)
-		}
+		own.WriteString(heading.ReplaceAllString(line, ""))
 	}
 	if reason := proc.Reason(own.String()); reason != "" {
 		return reason
@@ -123,8 +111,9 @@ func why(said string) string {
 	return "it printed no reason"
 }
 
-// heading matches what package testing prints before the first benchmark, and a benchmark's name.
-var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): |^Benchmark\S*\s*$|^(PASS|ok)\b`)
+// heading matches what package testing prints before the first benchmark, and a benchmark's name,
+// which may stand before what it says itself.
+var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): .*\s|^Benchmark\S*\s+|^(PASS|ok)\b.*\s`)
 
 // List runs each benchmark that a pattern selects once. It lists those that can be measured and
 // those that cannot. Each function runs in a process of its own, which may take as long as
@@ -149,7 +138,32 @@ func (b *Binary) List(ctx context.Context, pattern string, patience time.Duratio
 		}
 		all = append(all, found...)
 	}
-	return all, nil
+	return distinct(all), nil
+}
+
+// distinct has each name once: package testing runs both functions of one name, which may stand in
+// a package and in its external tests.
+func distinct(all []Benchmark) (once []Benchmark) {
+	for _, one := range all {
+		if twin := find(once, one.Name); twin != nil {
+			twin.Failed = "two benchmarks have this name"
+		} else {
+			once = append(once, one)
+		}
+	}
+	return once
+}
+
+// stopReason says why a benchmark stopped, with the last line that it logged.
+func stopReason(failed bool, logged string) string {
+	reason := "it skips"
+	if failed {
+		reason = "it fails"
+	}
+	if lines := strings.Split(strings.TrimSpace(logged), "\n"); lines[0] != "" {
+		reason += ": " + strings.TrimSpace(lines[len(lines)-1])
+	}
+	return reason
 }
 
 func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
@@ -168,21 +182,25 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	running := top
+	running, stopped := top, false
 	for line := range strings.Lines(said.String()) {
+		_, line, hooks := strings.Cut(line, "postage ")
 		var one Benchmark
 		var cpu time.Duration
-		if _, err := fmt.Sscanf(line, "run %q", &running); err == nil {
+		var failed bool
+		var logged string
+		if !hooks {
+			continue // the benchmark's own
+		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
 			continue
-		}
-		if _, err := fmt.Sscanf(line, "ran %q %d %d %t", &one.Name, &one.Took, &cpu, &one.Parallel); err != nil {
-			return nil, fmt.Errorf("%s said %.200q, which is not a benchmark", filepath.Base(b.Layouts[0]), line)
+		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
+			one.Failed, stopped = stopReason(failed, logged), true
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t", &one.Name, &one.Took, &cpu, &one.Parallel); err != nil {
+			continue
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
 		found = append(found, one)
 	}
-	stopped := outcomes(trouble.String())
-	found = append(found, stopped...)
 	// The benchmark that ended the process may already be listed as run.
 	lost := func(reason string) {
 		found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
@@ -192,7 +210,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	switch {
 	case within.Err() != nil:
 		lost(fmt.Sprintf("hang: it did not end within %v", patience))
-	case errors.As(err, &exit) && len(stopped) == 0:
+	case errors.As(err, &exit) && !stopped:
 		lost(fmt.Sprintf("its process ended (%v): %s", err, why(trouble.String())))
 	case err != nil && exit == nil:
 		return nil, err

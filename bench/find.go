@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,6 +28,23 @@ type Package struct {
 // declared matches the declarations of benchmark functions in a test file.
 var declared = regexp.MustCompile(`(?m)^func (Benchmark(?:[^\p{Ll}\s(][^\s(]*)?)\(`)
 
+// majorVersion ends a module's path, and says nothing about what is in it.
+var majorVersion = regexp.MustCompile(`[./]v[0-9]+$`)
+
+// apart gives packages with the same label their whole path, with a colon, which no path has.
+func apart(packages []Package) []Package {
+	with := map[string]int{}
+	for _, p := range packages {
+		with[p.Label]++
+	}
+	for i := range packages {
+		if p := &packages[i]; with[p.Label] > 1 {
+			p.Label = strings.ReplaceAll(p.Path, "/", ":")
+		}
+	}
+	return packages
+}
+
 // Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
 // command in that folder. It builds nothing.
 func Find(ctx context.Context, folder string, patterns []string) ([]Package, error) {
@@ -43,7 +61,7 @@ func Find(ctx context.Context, folder string, patterns []string) ([]Package, err
 			Error                     *struct{ Err string }
 		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return packages, nil
+			return apart(packages), nil
 		} else if err != nil {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
@@ -54,7 +72,7 @@ func Find(ctx context.Context, folder string, patterns []string) ([]Package, err
 		if p.Module != nil {
 			found.Label = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 			if found.Label == "" {
-				found.Label = p.Module.Path[strings.LastIndex(p.Module.Path, "/")+1:]
+				found.Label = path.Base(majorVersion.ReplaceAllString(p.Module.Path, ""))
 			}
 		}
 		found.Label = strings.ReplaceAll(found.Label, "/", ".")
@@ -64,7 +82,9 @@ func Find(ctx context.Context, folder string, patterns []string) ([]Package, err
 				return nil, err
 			}
 			for _, m := range declared.FindAllSubmatch(bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n")), -1) {
-				found.Tops = append(found.Tops, string(m[1]))
+				if !slices.Contains(found.Tops, string(m[1])) {
+					found.Tops = append(found.Tops, string(m[1]))
+				}
 			}
 		}
 		if len(found.Tops) > 0 {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,9 +31,6 @@ type plain struct {
 
 var _ lab.Runner = (*plain)(nil)
 
-// procsOf is the suffix that package testing adds to names for GOMAXPROCS.
-var procsOf = regexp.MustCompile(`-\d+$`)
-
 // run runs the benchmark with b.N = n. It returns its results, what else it printed, and how it
 // ended.
 func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, said string, err error) {
@@ -44,6 +41,7 @@ func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, sai
 	cmd := exec.CommandContext(ctx, p.file, arguments...)
 	proc.OwnGroup(cmd)
 	cmd.Dir, cmd.WaitDelay = p.binary.Package.Folder, time.Second
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(runtime.GOMAXPROCS(0)), "PWD="+cmd.Dir)
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	err = cmd.Run()
@@ -120,12 +118,12 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	suffix := "" // that package testing adds to names
+	if procs := runtime.GOMAXPROCS(0); procs > 1 {
+		suffix = "-" + strconv.Itoa(procs)
+	}
 	for _, r := range results {
-		name := string(r.Name)
-		if _, ok := os.LookupEnv("GOMAXPROCS"); !ok || procsOf.MatchString(name) {
-			name = procsOf.ReplaceAllString(name, "")
-		}
-		one := Benchmark{Name: "Benchmark" + name}
+		one := Benchmark{Name: "Benchmark" + strings.TrimSuffix(string(r.Name), suffix)}
 		if ns, ok := r.Value("sec/op"); ok {
 			one.Took = time.Duration(ns * float64(time.Second))
 		}

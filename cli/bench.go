@@ -209,7 +209,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	column := strings.TrimPrefix(flags.column, "/")
 	options := bench.Options{
 		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, Old: flags.old, New: flags.new,
-		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: flags.cpus, Layouts: flags.layouts, Patience: flags.patience,
+		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
 	}
 	if flags.bisect != "" {
