@@ -384,3 +384,50 @@ func TestFolderSideBySide(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// A clone without history has the commits that were fetched, whatever fetched them, and an error
+// says what to do about others. git's own reasons are passed on.
+func TestRevisionOfShallowClone(t *testing.T) {
+	module, git := repository(t)
+	write(t, module, "main.go", "package main\n\nfunc main() { println(\"second\", tagged) }\n")
+	git("commit", "-q", "-a", "-m", "second")
+	git("checkout", "-q", "-b", "topic")
+	write(t, module, "main.go", "package main\n\nfunc main() { println(\"third\", tagged) }\n")
+	git("commit", "-q", "-a", "-m", "third")
+	clone := filepath.Join(t.TempDir(), "clone")
+	git("clone", "-q", "--depth=1", "--branch=topic", "file://"+filepath.Dir(module), clone)
+	git("-C", clone, "fetch", "-q", "--depth=1", "origin", "+main:refs/remotes/origin/main")
+	below := filepath.Join(clone, "below")
+	base, err := Revision(t.Context(), below, "origin/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	programs, err := base.Layouts(t.Context(), Target{Package: "."}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(t, programs[0]); got != "second plain" {
+		t.Errorf("says %q", got)
+	}
+	empty := t.TempDir()
+	git("init", "-q", empty)
+	for _, of := range []struct{ folder, revision, want string }{
+		{below, "HEAD~1", "a shallow clone: `git fetch --unshallow`, or fetch-depth: 0 with actions/checkout"},
+		{empty, "HEAD", "it has no commits"},
+		{module, "nowhere", ErrNoRevision.Error()},
+		{t.TempDir(), "HEAD", "not a git repository"},
+	} {
+		if _, err := Revision(t.Context(), of.folder, of.revision); err == nil || !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%s in %s: %v; want %q", of.revision, of.folder, err, of.want)
+		}
+	}
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	if _, err := Revision(t.Context(), module, "HEAD"); err == nil || !strings.Contains(err.Error(), "dubious ownership") {
+		t.Errorf("another's repository: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Revision(t.Context(), module, "HEAD"); err == nil || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("without git: %v", err)
+	}
+}

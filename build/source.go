@@ -54,10 +54,11 @@ func WorkingTree(ctx context.Context, folder string) (*Source, error) {
 // error wraps [ErrNoRevision] if there is none.
 func Revision(ctx context.Context, folder, name string) (*Source, error) {
 	commit, err := Output(ctx, folder, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 { // quietly; all else has git's own reason
+		return nil, fmt.Errorf("%s: %w in %s%s", name, ErrNoRevision, folder, why(ctx, folder))
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w in %s", name, ErrNoRevision, folder)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	s := &Source{Commit: commit}
 	if s.top, err = Output(ctx, folder, "git", "rev-parse", "--show-toplevel"); err != nil {
@@ -65,6 +66,17 @@ func Revision(ctx context.Context, folder, name string) (*Source, error) {
 	}
 	s.below, err = Output(ctx, folder, "git", "rev-parse", "--show-prefix")
 	return s, err
+}
+
+// why says why a repository may lack a revision.
+func why(ctx context.Context, folder string) string {
+	if shallow, err := Output(ctx, folder, "git", "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
+		return ", a shallow clone: `git fetch --unshallow`, or fetch-depth: 0 with actions/checkout"
+	}
+	if any, err := Output(ctx, folder, "git", "rev-list", "--all", "--max-count=1"); err == nil && any == "" {
+		return ": it has no commits"
+	}
+	return ""
 }
 
 // Close removes what was built of a working tree, and what was checked out of a revision. What was
@@ -103,8 +115,21 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 // checkOut checks a commit of a working tree's repository out into a new folder, with the
 // submodules that the working tree has.
 func checkOut(ctx context.Context, tree, commit, to string) error {
-	// A clone that shares the objects: a worktree would be remembered by the repository.
-	if _, err := Output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", tree, to); err != nil {
+	// A repository that borrows the objects: a worktree would be remembered by the tree's own, and a
+	// clone of a shallow one has only what branches name.
+	facts, err := Output(ctx, tree, "git", "rev-parse", "--show-object-format", "--git-path", "objects")
+	if err != nil {
+		return err
+	}
+	format, objects, _ := strings.Cut(facts, "\n")
+	if !filepath.IsAbs(objects) {
+		objects = filepath.Join(tree, objects)
+	}
+	if _, err := Output(ctx, "", "git", "init", "--quiet", "--template=", "--object-format="+format, to); err != nil {
+		return err
+	}
+	borrowed := filepath.Join(to, ".git", "objects", "info")
+	if err := errors.Join(os.MkdirAll(borrowed, 0o777), os.WriteFile(filepath.Join(borrowed, "alternates"), []byte(objects+"\n"), 0o666)); err != nil {
 		return err
 	}
 	// Nor do the user's hooks run for it: this may be one.
