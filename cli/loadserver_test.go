@@ -61,7 +61,7 @@ func TestLoadServerFigures(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	for flag, want := range map[string]string{"--server-pid=4194304": "no such process", "--server-metrics=" + server.URL + "/": "has no process_cpu_seconds_total"} {
+	for flag, want := range map[string]string{"--server-pid=4194304": "no such process", "--server-metrics=" + server.URL + "/": "parsing error"} {
 		cmd := loadCommand()
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		cmd.SetArgs([]string{flag, server.URL + "/"})
