@@ -60,6 +60,9 @@ type loadFlags struct {
 	json            bool
 	hgrm            string
 	stall           string
+	most            int64
+	expect          string
+	connectTo       string
 	serverPID       int
 	serverMetrics   string
 }
@@ -78,8 +81,8 @@ loop), for throughput. Without a URL it starts a server of its own, in another p
 Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid; 1 if not;
 2 for wrong usage or a fault of the tool; 130 if interrupted: what was measured is printed.`,
 		Example: `  postage load --rate 1000 https://localhost:8443/hello
-  postage load --rate max --proto http2 -X PUT --body order.json http://localhost:8080/orders
-  postage load --proto grpc --method pkg.Service/Method --body request.json http://localhost:50051
+  postage load --rate max --proto http2 -X PUT --body @order.json http://localhost:8080/orders
+  postage load --proto grpc --method pkg.Service/Method --body @request.json http://localhost:50051
   postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/
   postage load --proto http3                      the built-in server`,
 		Args: cobra.MaximumNArgs(1),
@@ -97,15 +100,15 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc or websocket (which ws:// and wss:// URLs imply)")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP method, such as PUT (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method: `pkg.Service/Method`")
-	flags.IntVar(&f.conns, "conns", 10, "number of connections")
+	flags.IntVarP(&f.conns, "conns", "c", 10, "number of connections")
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each connection (http1: 1)")
-	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
+	flags.StringVarP(&f.body, "body", "d", "", "the body, `text or @file`; for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.Float64Var(&f.speed, "speed", 1, "how many times as fast to replay")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
-	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
 	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
@@ -126,9 +129,13 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these flags by name, and url; flags given here override it")
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stalls for `length/interval`, such as 200ms/2s")
+	flags.Int64VarP(&f.most, "max-requests", "n", 0, "send no more than this many")
+	flags.StringVar(&f.expect, "expect", "", "`statuses` that are successes, such as 2xx,304 (default 2xx)")
+	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `address` (host:port, or the path of a UNIX socket) in place of the URL's")
 	flags.IntVar(&f.serverPID, "server-pid", 0, "also measure the CPU time of the server: the process `PID` here, and those that it started")
 	flags.StringVar(&f.serverMetrics, "server-metrics", "", "also measure the CPU time, allocations and garbage collections that the server exports to Prometheus at `URL`")
 	f.fleet.register(flags)
+	groupedUsage(cmd)
 	return cmd
 }
 
@@ -202,6 +209,14 @@ func (f *loadFlags) check(args []string) error {
 		return errors.New("--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several")
 	case f.slo != "" && (f.serverPID != 0 || f.serverMetrics != ""):
 		return errors.New("--server-pid and --server-metrics are for one run, and --slo makes several")
+	case f.most < 0:
+		return errors.New("--max-requests must be at least 0, which is no limit")
+	case f.most > 0 && (f.slo != "" || f.stages != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on):
+		return hinted(errors.New("--max-requests is for one run at one rate"), "leave out --slo, --stages, --replay, --arrivals and --kubernetes")
+	case f.expect != "" && (grpc || f.proto == "websocket"):
+		return errors.New("--expect is for HTTP's statuses")
+	case strings.HasPrefix(f.connectTo, "/") && f.proto == "http3":
+		return errors.New("--connect-to: QUIC runs over UDP, and not over a UNIX socket")
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
@@ -312,9 +327,15 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if f.parsedReplay != nil {
 		plan.Dues = f.parsedReplay.Dues
 	}
+	if f.most > 0 && f.rate > 0 {
+		plan.Duration = min(plan.Duration, time.Duration(float64(f.most)/float64(f.rate)*1e9))
+	}
+	if f.rate == 0 {
+		plan.Most = f.most
+	}
 	if f.warmUp > 0 {
 		before := plan
-		before.Duration, before.Stages = f.warmUp, nil
+		before.Duration, before.Stages, before.Most = f.warmUp, nil, 0
 		if f.fleet.worker {
 			before.Rate /= float64(f.fleet.workers)
 		}

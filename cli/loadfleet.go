@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,12 +110,21 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 		switch many, list := flag.Value.(pflag.SliceValue); {
 		case slices.Contains(notForWorkers, flag.Name):
 		case slices.Contains(workersFiles, flag.Name):
-			text, err := os.ReadFile(flag.Value.String())
+			path, at := flag.Value.String(), ""
+			if flag.Name == "body" {
+				var file bool
+				if path, file = strings.CutPrefix(path, "@"); !file {
+					config[flag.Name] = path
+					return
+				}
+				at = "@"
+			}
+			text, err := os.ReadFile(path)
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("--%s: %w", flag.Name, err))
 			}
-			name := flag.Name + filepath.Ext(flag.Value.String())
-			p.Files[name], config[flag.Name] = text, fleet.PathOf(name)
+			name := flag.Name + filepath.Ext(path)
+			p.Files[name], config[flag.Name] = text, at+fleet.PathOf(name)
 		case list:
 			config[flag.Name] = many.GetSlice()
 		default:

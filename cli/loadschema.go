@@ -28,7 +28,7 @@ func writeLoadSchema(w io.Writer, flags *pflag.FlagSet) error {
 			value = object{"oneOf": []object{{"type": "number", "exclusiveMinimum": 0}, {"const": "max"}}}
 		case "duration":
 			value = object{"type": "string", "pattern": `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`}
-		case "int":
+		case "int", "int64":
 			value = object{"type": "integer"}
 		case "float64":
 			value = object{"type": "number"}

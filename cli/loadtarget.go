@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 
 // target returns the target that the flags describe. Without a URL it starts the built-in server.
 func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile}
+	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ConnectTo: f.connectTo}
 	stop := func() error { return nil }
 	t.Request.Method = f.verb
 	t.Request.Header = http.Header{}
@@ -31,11 +32,15 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		t.Request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	if f.body != "" {
-		body, err := os.ReadFile(f.body)
-		if err != nil {
+		if err := f.readBody(t); err != nil {
 			return nil, stop, fmt.Errorf("--body: %w", err)
 		}
-		t.Request.Body = body
+	}
+	if f.expect != "" {
+		var err error
+		if t.Expect, err = parseExpect(f.expect); err != nil {
+			return nil, stop, fmt.Errorf("--expect: %w", err)
+		}
 	}
 	if f.insecure || f.ca != "" || f.cert != "" {
 		config, err := f.trust()
@@ -93,7 +98,46 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 			return nil, stop, fmt.Errorf("--data: %w", err)
 		}
 	}
+	for _, r := range append([]load.Request{t.Request}, t.Requests...) {
+		if r.URL != nil && f.replay == "" && strings.Contains(r.URL.Path+r.URL.RawQuery, "{{") {
+			return nil, stop, hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
+		}
+	}
 	return t, stop, nil
+}
+
+// readBody takes the body from the flag, or from the file that it names.
+func (f *loadFlags) readBody(t *load.Target) (err error) {
+	if file, ok := strings.CutPrefix(f.body, "@"); ok {
+		t.Request.Body, err = os.ReadFile(file)
+		return err
+	}
+	if info, err := os.Stat(f.body); err == nil && !info.IsDir() {
+		return hinted(fmt.Errorf("%q is the name of a file, and would be sent as it stands", f.body), "give --body @"+f.body+" to send what is in it")
+	}
+	t.Request.Body = []byte(f.body)
+	return nil
+}
+
+// parseExpect reads statuses such as "2xx,304".
+func parseExpect(text string) (func(status int) bool, error) {
+	var expected [600]bool
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		number, class := strings.CutSuffix(part, "xx")
+		n, err := strconv.Atoi(number)
+		if class {
+			n *= 100
+		}
+		if err != nil || n < 200 || n > 599 {
+			return nil, fmt.Errorf("%q: want statuses such as 2xx,304", part)
+		}
+		expected[n] = true
+		for i := n; class && i < n+100; i++ {
+			expected[i] = true
+		}
+	}
+	return func(status int) bool { return status > 0 && status < len(expected) && expected[status] }, nil
 }
 
 // withHeader adds fields to requests that do not have them.

@@ -42,7 +42,7 @@ func openVisitors(t *Target, p *Pool) error {
 				return err
 			}
 			p.Lines = append(p.Lines, OneAtATime(&roundTripper{
-				tr: visitor{tr, jar}, take: take, timeout: t.Timeout, late: t.late("answer"), connect: connect,
+				tr: visitor{tr, jar}, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: connect,
 			}))
 		}
 	}
@@ -86,7 +86,7 @@ func newClientConn(t *Target) *clientConn {
 	} else {
 		protocols.SetHTTP1(true)
 	}
-	return &clientConn{target: t, tr: &http.Transport{TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
+	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialPlain, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
 }
 
 func (c *clientConn) connect(ctx context.Context) error {

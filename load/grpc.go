@@ -1,11 +1,14 @@
 package load
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -52,7 +55,19 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 			return err
 		}
 		streams = append(streams, streamRequest{data, r.metadata(), r.group})
-		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and the length
+		compressed := byte(0)
+		if r.Header.Get("Grpc-Encoding") == "gzip" {
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			_, _ = w.Write(data) // a bytes.Buffer accepts everything
+			_ = w.Close()
+			compressed, data = 1, packed.Bytes()
+			r.Header.Set("Grpc-Accept-Encoding", "gzip")
+		}
+		if t.Timeout > 0 && r.Header.Get("Grpc-Timeout") == "" {
+			r.Header.Set("Grpc-Timeout", fmt.Sprintf("%dm", min(max(1, t.Timeout.Milliseconds()), 99_999_999)))
+		}
+		body := binary.BigEndian.AppendUint32([]byte{compressed}, uint32(len(data)))
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})
@@ -105,10 +120,15 @@ func repliedWell(s *stream) error {
 			text = s.message
 		}
 		return fmt.Errorf("%v: %s", codes.Code(s.grpc), text)
-	case len(s.prefix) < 5 || s.prefix[0] != 0 || s.received != 5+int64(binary.BigEndian.Uint32(s.prefix[1:])):
-		return errors.New("the answer is not exactly one uncompressed message")
+	case len(s.prefix) < 5 || s.prefix[0] > 1 || s.received != 5+int64(binary.BigEndian.Uint32(s.prefix[1:])):
+		return errors.New("the answer is not exactly one message")
 	}
 	return nil
+}
+
+// grpcDialer has grpc-go connect as everything else does.
+func (t *Target) grpcDialer() grpc.DialOption {
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") })
 }
 
 // findMethod finds the method's description, in a file or by asking the server.
@@ -163,7 +183,7 @@ func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (p
 	if t.secure() {
 		creds = credentials.NewTLS(t.tls("h2"))
 	}
-	conn, err := grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(), grpc.WithNoProxy())
+	conn, err := grpc.NewClient("passthrough:///"+t.addr(), t.grpcDialer(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(), grpc.WithNoProxy())
 	if err != nil {
 		return nil, err
 	}

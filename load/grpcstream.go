@@ -51,7 +51,7 @@ func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, reque
 	}
 	take := inTurn(requests)
 	for range t.Conns {
-		conn, err := grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(),
+		conn, err := grpc.NewClient("passthrough:///"+t.addr(), t.grpcDialer(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(),
 			grpc.WithNoProxy(), grpc.WithAuthority(t.Request.host()))
 		if err != nil {
 			return err

@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 )
 
 // http1 sends requests, each encoded once, again and again over a connection of its own. It only
 // looks for the end of each answer, which costs a fraction of what a general client does.
 type http1 struct {
-	dial func(ctx context.Context) (net.Conn, error)
-	take func() http1Request
+	dial         func(ctx context.Context) (net.Conn, error)
+	take         func() http1Request
+	unsuccessful func(status int) error
 	http1Request
 	conn   net.Conn
 	in     []byte // what the connection is read into
@@ -97,7 +99,7 @@ func (h *http1) ended() bool {
 	if c, ok := conn.(*tls.Conn); ok {
 		conn, secure = c.NetConn(), true
 	}
-	c, ok := conn.(*net.TCPConn)
+	c, ok := conn.(syscall.Conn)
 	if !ok {
 		return false
 	}
@@ -141,14 +143,14 @@ func (h *http1) send(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return status, unsuccessful(status)
+	return status, h.unsuccessful(status)
 }
 
 func (h *http1) target() int { return h.group }
 
 // unsuccessful returns the failure that an answer's status means, nil for a success.
-func unsuccessful(status int) error {
-	if status < 200 || status > 299 {
+func (t *Target) unsuccessful(status int) error {
+	if t.Expect != nil && !t.Expect(status) || t.Expect == nil && (status < 200 || status > 299) {
 		return fmt.Errorf("status %d", status)
 	}
 	return nil

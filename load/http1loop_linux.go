@@ -137,7 +137,7 @@ func (c *http1Lane) handle(events uint32, now time.Time) time.Time {
 		if !c.answer.keep || c.cut || used != n || len(c.rest) > 0 {
 			c.drop()
 		}
-		c.finish(now, c.answer.status, unsuccessful(c.answer.status))
+		c.finish(now, c.answer.status, c.loop.target.unsuccessful(c.answer.status))
 	}
 	return now
 }

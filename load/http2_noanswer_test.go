@@ -71,7 +71,7 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 // getting is a line of HTTP/2 that gets a URL over connections that dial makes.
 func getting(t *testing.T, u *url.URL, streams int, dial func(ctx context.Context) (net.Conn, error)) *http2 {
 	t.Helper()
-	l := newHTTP2([]http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, func() int { return 0 }, streams, succeeded, dial)
+	l := newHTTP2([]http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, func() int { return 0 }, streams, new(Target).succeeded, dial)
 	t.Cleanup(func() { l.Close() })
 	return l
 }

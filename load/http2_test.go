@@ -370,7 +370,7 @@ func TestRefusedConnection(t *testing.T) {
 // unless they say otherwise: RFC 9113 section 6.5.2.
 func TestHTTP2StreamLimit(t *testing.T) {
 	t.Parallel()
-	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, succeeded, nil)
+	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, new(Target).succeeded, nil)
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
 		c.start(repeat{}, time.Now())

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -89,6 +90,8 @@ type Plan struct {
 	// plan lasts. Calls do not overlap.
 	Every time.Duration
 	Told  func(Interval)
+	// Most, if not 0, is how many requests are sent without a rate.
+	Most int64
 	// Duration is the time in which requests become due. Those under way at its end are waited for.
 	Duration time.Duration
 	// Patience is how long they are waited for; 0 is 30 s. Requests that have no answer then have
@@ -309,6 +312,7 @@ type run struct {
 	arrive     func() float64 // arrivals of a Poisson plan, and the first that is not handed out
 	arrival    float64
 
+	taken   atomic.Int64 // requests, without a rate
 	busy    sync.Once
 	busyCPU time.Duration // CPU time used until the plan's end
 	busyFor time.Duration // and how long that was

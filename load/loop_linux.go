@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -196,11 +197,11 @@ func (l *loop) connection(ctx context.Context) (link, error) {
 		conn = secure.NetConn().(*records).release()
 	}
 	defer conn.Close()
-	tcp, ok := conn.(*net.TCPConn)
+	socket, ok := conn.(syscall.Conn)
 	if !ok {
 		return link{}, fmt.Errorf("a connection is of type %T", conn)
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return link{}, err
 	}

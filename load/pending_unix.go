@@ -3,13 +3,13 @@
 package load
 
 import (
-	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // pending reports, without waiting, whether a connection has something to read or has ended.
-func pending(conn *net.TCPConn) (data, end bool) {
+func pending(conn syscall.Conn) (data, end bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return false, true

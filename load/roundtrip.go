@@ -3,7 +3,6 @@ package load
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -18,13 +17,15 @@ import (
 // roundTripper sends a request through net/http's interface. It is used for HTTP/3 and with
 // cookies.
 type roundTripper struct {
-	tr      http.RoundTripper
-	take    func() Request
-	timeout time.Duration // 0 for none
-	late    error         // the error of a request that takes longer
-	connect func(context.Context) error
-	buf     []byte
-	group   int // of the last request
+	tr   http.RoundTripper
+	take func() Request
+	// unsuccessful is Target's.
+	unsuccessful func(status int) error
+	timeout      time.Duration // 0 for none
+	late         error         // the error of a request that takes longer
+	connect      func(context.Context) error
+	buf          []byte
+	group        int // of the last request
 }
 
 func (s *roundTripper) target() int { return s.group }
@@ -71,10 +72,7 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return response.StatusCode, fmt.Errorf("status %d", response.StatusCode)
-	}
-	return response.StatusCode, nil
+	return response.StatusCode, s.unsuccessful(response.StatusCode)
 }
 
 // quicConfig is http3.Transport's own default.

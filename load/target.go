@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,11 @@ type Target struct {
 	RPC string
 	// Messages is how many messages a gRPC stream sends, for methods that take several; 0 means 1.
 	Messages int
+	// ConnectTo, if set, is where connections go in place of the URL's host and port: another host and
+	// port, or the path of a UNIX socket. TLS and the request still name the URL's host.
+	ConnectTo string
+	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
+	Expect func(status int) bool
 	// ProtoFile, if set, is a .proto file that describes the method.
 	ProtoFile string
 
@@ -148,8 +154,25 @@ func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }
 
+// network is that of the address: a UNIX socket is a path.
+func (t *Target) network() string {
+	if strings.HasPrefix(t.ConnectTo, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// dialPlain connects to the address, whatever the arguments say that a library thinks it is.
+func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, t.network(), t.addr())
+}
+
 // addr is the address with its port.
 func (t *Target) addr() string {
+	if t.ConnectTo != "" {
+		return t.ConnectTo
+	}
 	if t.Request.URL.Port() != "" {
 		return t.Request.URL.Host
 	}
@@ -194,8 +217,7 @@ func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx 
 			}()
 			ctx = limited
 		}
-		var d net.Dialer
-		conn, err = d.DialContext(ctx, "tcp", t.addr())
+		conn, err = t.dialPlain(ctx, "", "")
 		if err != nil || !t.secure() {
 			return conn, err
 		}
@@ -225,7 +247,7 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 		return err
 	}
 	for range t.Conns {
-		h := &http1{dial: dial, take: take, timeout: t.Timeout, late: t.late("answer")}
+		h := &http1{dial: dial, take: take, unsuccessful: t.unsuccessful, timeout: t.Timeout, late: t.late("answer")}
 		p.Lines = append(p.Lines, OneAtATime(h))
 		p.closers = append(p.closers, h.Close)
 	}
@@ -242,7 +264,7 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 		}
 		requests = append(requests, http2Request{fields, r.Body, r.group})
 	}
-	return p.addHTTP2(t, requests, succeeded)
+	return p.addHTTP2(t, requests, t.succeeded)
 }
 
 // addHTTP2 adds HTTP/2 connections.
@@ -270,19 +292,19 @@ func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream
 }
 
 // succeeded returns the status of an HTTP answer, and an error if it is not a success.
-func succeeded(s *stream) (status int, err error) {
-	switch {
-	case s.status == 0:
+func (t *Target) succeeded(s *stream) (status int, err error) {
+	if s.status == 0 {
 		return 0, errors.New("the answer has no status")
-	case s.status < 200 || s.status > 299:
-		return s.status, fmt.Errorf("status %d", s.status)
 	}
-	return s.status, nil
+	return s.status, t.unsuccessful(s.status)
 }
 
 func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 	if !t.secure() {
 		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
+	}
+	if t.network() == "unix" {
+		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
 	}
 	take := inTurn(t.Requests)
 	for range t.Conns {
@@ -290,7 +312,7 @@ func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
 		p.closers = append(p.closers, func() error { return errors.Join(tr.Close(), d.Close()) })
 		for range t.Streams {
-			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, take: take, timeout: t.Timeout, late: t.late("answer"), connect: d.connect}))
+			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: d.connect}))
 		}
 	}
 	return nil

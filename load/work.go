@@ -24,7 +24,11 @@ func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
 // Try takes a request if one is due now.
 func (w *Work) Try(now, free time.Time) (due time.Time, ok bool) {
 	if w.run.plan.Rate == 0 {
-		return now, now.Before(w.run.end) && w.run.ctx.Err() == nil
+		more := now.Before(w.run.end) && w.run.ctx.Err() == nil
+		if most := w.run.plan.Most; more && most > 0 {
+			more = w.run.taken.Add(1) <= most
+		}
+		return now, more
 	}
 	select {
 	case offset, ok := <-w.run.dues:

@@ -163,7 +163,7 @@ func (p peers) load(rate string, args ...string) stallGenerator {
 		if err != nil {
 			return o, err
 		}
-		args := append([]string{"load", "--rate", rate, "--duration", fixedSeconds, "--body", file, "--json"}, args...)
+		args := append([]string{"load", "--rate", rate, "--duration", fixedSeconds, "--body", "@" + file, "--json"}, args...)
 		text, o, failed := execute(ctx, p.paths["postage"], append(args, s.url())...)
 		var r struct {
 			Requests, Failed, Achieved float64

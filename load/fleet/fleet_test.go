@@ -369,7 +369,7 @@ func (b *bed) streams(t *testing.T) {
 	if err := os.WriteFile(body, []byte(`{"listServices": ""}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := b.fleet(t, "--workers", "2", "--rate", "20", "--duration", "3s", "--arrivals", "poisson", "--messages", "3", "--body", body,
+	c := b.fleet(t, "--workers", "2", "--rate", "20", "--duration", "3s", "--arrivals", "poisson", "--messages", "3", "--body", "@"+body,
 		"--proto", "grpc", "--method", "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "http://"+listener.Addr().String())
 	r := c.result(t, 0)
 	// Each worker opens one stream for itself, to learn the method's type.

@@ -1,0 +1,103 @@
+package load
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // the server's
+	"google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/reflection"
+)
+
+// Requests go to a UNIX socket, by every protocol that can, and their statuses are what the target
+// expects.
+func TestConnectToAndExpect(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "example.invalid" {
+			t.Errorf("host %s", r.Host)
+		}
+		w.WriteHeader(http.StatusNotModified)
+	}))
+	server.Listener = l
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	for _, proto := range []string{"http1", "http2"} {
+		for _, cookies := range []bool{false, true} {
+			for _, expect := range []int{304, 200} {
+				engines(t, func(t *testing.T, portable bool) {
+					r := sent(t, portable, parsed(t, "http://example.invalid/"), 5, 1, func(target *Target) {
+						target.Proto, target.Cookies, target.ConnectTo, target.Expect = proto, cookies, path, func(status int) bool { return status == expect }
+					})
+					if r.Statuses[304] != 5 || (r.Failed() == 0) != (expect == 304) {
+						t.Errorf("%s, %d expected: %v, %v", proto, expect, r.Statuses, r.Errors)
+					}
+				})
+			}
+		}
+	}
+}
+
+// gRPC's messages may be compressed, in both directions, and the server is told the time limit.
+func TestGRPCGzip(t *testing.T) {
+	t.Parallel()
+	var limited atomic.Int64
+	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Minute {
+			limited.Add(1)
+		}
+		return handler(ctx, r)
+	}))
+	grpc_testing.RegisterTestServiceServer(server, replying{})
+	reflection.Register(server)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(l) }()
+	defer server.Stop()
+	for _, encoding := range []string{"gzip", "identity"} {
+		r := sent(t, false, parsed(t, "http://"+l.Addr().String()), 5, 1, func(target *Target) {
+			target.Proto, target.RPC, target.Timeout = "grpc", "grpc.testing.TestService/UnaryCall", 30*time.Second
+			target.Request.Body, target.Request.Header = []byte(`{"responseSize":5000}`), http.Header{"Grpc-Encoding": {encoding}}
+		})
+		wantOnly(t, r, 0, "")
+	}
+	if limited.Load() != 10 {
+		t.Errorf("%d of 10 calls had a time limit", limited.Load())
+	}
+}
+
+type replying struct {
+	grpc_testing.UnimplementedTestServiceServer
+}
+
+func (replying) UnaryCall(_ context.Context, r *grpc_testing.SimpleRequest) (*grpc_testing.SimpleResponse, error) {
+	return &grpc_testing.SimpleResponse{Payload: &grpc_testing.Payload{Body: make([]byte, r.ResponseSize)}}, nil
+}
+
+// Without a rate too, a run ends after so many requests.
+func TestMostRequests(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	sender := senderFunc(func(context.Context) error { n.Add(1); return nil })
+	r, err := Run(t.Context(), Plan{Duration: time.Hour, Most: 77, Lines: lines(sender, sender, sender)})
+	if err != nil || r.Done != 77 || n.Load() != 77 {
+		t.Errorf("%v: %d answered, %d sent", err, r.Done, n.Load())
+	}
+}
