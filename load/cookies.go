@@ -108,8 +108,12 @@ func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 		defer cancel()
 		ctx = limited
 	}
+	addr := c.target.addr()
+	if c.target.network() == "unix" {
+		addr = "localhost:0" // dialPlain does not use it
+	}
 	var err error
-	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, c.target.addr())
+	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, addr)
 	return c.conn, err
 }
 

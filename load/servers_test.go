@@ -1,0 +1,250 @@
+package load
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"postage/service/tlscert"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A realServer is a program that others wrote. In its files and arguments PORT and DIR stand for
+// where it listens and for the folder with its files.
+type realServer struct {
+	name    string
+	program string            // or Python's module
+	files   map[string]string // by name; one is the access log's, made by the server
+	args    []string
+	env     []string
+	protos  []string // http2 over TLS is h2
+	log     string   // the access log: a line a request; "" for none
+}
+
+const asgi = `
+import sys
+async def app(scope, receive, send):
+    if scope["type"] != "http":
+        return
+    while (await receive()).get("more_body"):
+        pass
+    with open("DIR/access.log", "a") as log:
+        log.write(scope["path"] + "\n")
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+`
+
+var realServers = []realServer{
+	{name: "nginx, closing each connection after 10 requests", program: "nginx", protos: []string{"http1", "h2"}, log: "access.log", args: []string{"-p", "DIR", "-c", "DIR/nginx.conf"}, files: map[string]string{"nginx.conf": `
+daemon off; pid DIR/pid; error_log DIR/error.log; events { worker_connections 1024; }
+http { access_log DIR/access.log; keepalive_requests 10; client_body_temp_path DIR; proxy_temp_path DIR; fastcgi_temp_path DIR; uwsgi_temp_path DIR; scgi_temp_path DIR;
+server { listen 127.0.0.1:PORT TLS(ssl http2); TLS(ssl_certificate DIR/cert.pem; ssl_certificate_key DIR/key.pem;) location / { return 200 "ok"; } } }`}},
+	{name: "Caddy", program: "caddy", protos: []string{"http1", "h2"}, log: "access.log", args: []string{"run", "--config", "DIR/Caddyfile", "--adapter", "caddyfile"}, env: []string{"HOME=DIR"}, files: map[string]string{"Caddyfile": `{
+	admin off
+	auto_https off
+}
+TLS(https)PLAIN(http)://127.0.0.1:PORT {
+	TLS(tls DIR/cert.pem DIR/key.pem)
+	log {
+		output file DIR/access.log
+	}
+	respond "ok"
+}
+`}},
+	{name: "HAProxy, closing idle connections after 5 ms", program: "haproxy", protos: []string{"http1", "h2"}, args: []string{"-f", "DIR/haproxy.cfg"}, files: map[string]string{"haproxy.cfg": `
+defaults
+  mode http
+  timeout client 60s
+  timeout server 60s
+  timeout connect 60s
+  timeout http-keep-alive 5ms
+frontend f
+  bind 127.0.0.1:PORT TLS(ssl crt DIR/both.pem alpn h2)
+  http-request return status 200 content-type text/plain string ok
+`}},
+	{name: "Apache", program: "apache2", protos: []string{"http1", "http2", "h2"}, log: "access.log", args: []string{"-X", "-f", "DIR/apache.conf"}, files: map[string]string{"page": "ok", "apache.conf": `
+ServerRoot DIR
+ServerName h
+PidFile DIR/pid
+Listen 127.0.0.1:PORT
+ErrorLog DIR/error.log
+LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so
+LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so
+Protocols h2 h2c http/1.1
+MaxKeepAliveRequests 10
+User www-data
+Group www-data
+LogFormat "%U" u
+CustomLog DIR/access.log u
+DocumentRoot DIR
+<Directory DIR>
+Require all granted
+</Directory>
+TLS(SSLEngine on
+SSLCertificateFile DIR/cert.pem
+SSLCertificateKeyFile DIR/key.pem)
+`}},
+	{name: "lighttpd", program: "lighttpd", protos: []string{"http1", "http2"}, log: "access.log", args: []string{"-D", "-f", "DIR/lighttpd.conf"}, files: map[string]string{"page": "ok", "lighttpd.conf": `
+server.document-root = "DIR"
+server.bind = "127.0.0.1"
+server.port = PORT
+server.modules = ( "mod_accesslog" )
+server.max-keep-alive-requests = 10
+accesslog.filename = "DIR/access.log"
+accesslog.format = "%U"
+`}},
+	{name: "uvicorn", program: "uvicorn", protos: []string{"http1"}, log: "access.log", args: []string{"--app-dir", "DIR", "app:app", "--host", "127.0.0.1", "--port", "PORT", "--no-access-log"}, files: map[string]string{"app.py": asgi}},
+	{name: "hypercorn", program: "hypercorn", protos: []string{"http1", "http2", "h2"}, log: "access.log", args: []string{"--bind", "127.0.0.1:PORT", "--keep-alive", "5", "TLS(--certfile)", "TLS(DIR/cert.pem)", "TLS(--keyfile)", "TLS(DIR/key.pem)", "app:app"}, files: map[string]string{"app.py": asgi}},
+}
+
+// Servers that others wrote count the requests that they get. Ours and theirs are the same, with
+// connections that they close, and every request that we do not call a failure is in their log.
+func TestRealServers(t *testing.T) {
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("programs of others, half a minute: POSTAGE_LONG=1")
+	}
+	for _, s := range realServers {
+		path, err := exec.LookPath(s.program)
+		if err != nil {
+			t.Run(s.name, func(t *testing.T) { t.Skipf("no %s: Debian's package of that name, or Python's", s.program) })
+			continue
+		}
+		for _, proto := range s.protos {
+			t.Run(s.name+"/"+proto, func(t *testing.T) { tryReal(t, &s, path, proto) })
+		}
+	}
+}
+
+func tryReal(t *testing.T, s *realServer, path, proto string) {
+	dir, secure := t.TempDir(), proto == "h2"
+	if err := os.Chmod(dir, 0o777); err != nil { // for servers that change their user
+		t.Fatal(err)
+	}
+	for up := dir; up != "/" && up != os.TempDir(); up = filepath.Dir(up) {
+		_ = os.Chmod(up, 0o777)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	fill := func(text string) string { return strings.NewReplacer("PORT", port, "DIR", dir).Replace(choose(text, secure)) }
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"cert.pem": string(pair.Cert), "key.pem": string(pair.Key), "both.pem": string(pair.Cert) + string(pair.Key)}
+	for name, text := range s.files {
+		files[name] = fill(text)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var args []string
+	for _, arg := range s.args {
+		if arg = fill(arg); arg != "" {
+			args = append(args, arg)
+		}
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &said, &said, os.Environ()
+	for _, e := range s.env {
+		cmd.Env = append(cmd.Env, fill(e))
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	}()
+	await(t, "listening", func() bool {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("%s: %v: %s", s.program, err, &said)
+		default:
+		}
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	target := &Target{Proto: proto, Conns: 5, Streams: 5, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}}
+	scheme := "http"
+	if secure {
+		target.Proto, scheme = "http2", "https"
+	}
+	const n = 1000
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		target.Requests = nil
+		target.Request = Request{Method: method, URL: parsed(t, fmt.Sprintf("%s://127.0.0.1:%s/page", scheme, port))}
+		pool, err := Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := counted(t, dir, s.log)
+		r, err := Run(t.Context(), Plan{Rate: 500, Duration: n * time.Second / 500, Lines: pool.Lines})
+		if err != nil || r.Done != n {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		_ = pool.Close()
+		if s.log != "" {
+			await(t, "logged", func() bool { return counted(t, dir, s.log)-before >= n-r.Failed() })
+		}
+		got := counted(t, dir, s.log) - before
+		t.Logf("%s: %d requests, %d failed %v; the server counted %d", method, r.Done, r.Failed(), r.Errors, got)
+		if s.log != "" && (got > n || got < n-r.Failed()) || r.Failed() > n/20 {
+			t.Errorf("%s: %d of %d failed, the server counted %d: %v", method, r.Failed(), n, got, r.Errors)
+		}
+	}
+}
+
+// choose keeps what is in TLS(…) or in PLAIN(…).
+func choose(text string, secure bool) string {
+	for tag, keep := range map[string]bool{"TLS(": secure, "PLAIN(": !secure} {
+		for {
+			before, rest, found := strings.Cut(text, tag)
+			if !found {
+				break
+			}
+			inner, after, _ := strings.Cut(rest, ")")
+			if !keep {
+				inner = ""
+			}
+			text = before + inner + after
+		}
+	}
+	return text
+}
+
+// counted returns how often a server's log has the path. (lighttpd also has a line for each
+// connection of HTTP/2.)
+func counted(t *testing.T, dir, log string) int64 {
+	t.Helper()
+	if log == "" {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(dir, log))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return int64(bytes.Count(text, []byte("/page")))
+}
