@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// loadGroups are the flags of `postage load` as its help lists them. Those that are in none come last.
+// loadGroups are the flags of `postage load` as its help lists them. Those that are in none come
+// last.
 var loadGroups = []struct{ title, flags string }{
 	{"What is sent", "request header body targets data replay speed cookies method proto-file messages"},
 	{"When, and how much", "rate duration max-requests stages arrivals warm-up wait timeout"},

@@ -362,7 +362,8 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	var host string
 	s := &roundTripper{
-		take: inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
+		unsuccessful: new(Target).unsuccessful,
+		take:         inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
 		tr: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			host = r.Host
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil

@@ -137,7 +137,9 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	fill := func(text string) string { return strings.NewReplacer("PORT", port, "DIR", dir).Replace(choose(text, secure)) }
+	fill := func(text string) string {
+		return strings.NewReplacer("PORT", port, "DIR", dir).Replace(choose(text, secure))
+	}
 	pair, err := tlscert.New(tlscert.ECDSAP256)
 	if err != nil {
 		t.Fatal(err)

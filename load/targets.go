@@ -23,9 +23,9 @@ import (
 // ReadTargets reads requests in either of vegeta's formats
 // (https://github.com/tsenart/vegeta#http-format). One has lines: a method and a URL, header
 // fields, "@file" for a body, and an empty line between requests. The other has one JSON object a
-// line, with method, url, header and body in base64. A number before the method, or the field weight,
-// says how many times as often as the others a request is sent. A body's file is looked for beside the
-// targets' file.
+// line, with method, url, header and body in base64. A number before the method, or the field
+// weight, says how many times as often as the others a request is sent. A body's file is looked for
+// beside the targets' file.
 func ReadTargets(path string) ([]Request, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

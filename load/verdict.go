@@ -31,8 +31,8 @@ func (r *Result) Invalid() string {
 	return ""
 }
 
-// overloaded reports whether more requests came due than could be sent, which is not the generator's
-// fault.
+// overloaded reports whether more requests came due than could be sent, which is not the
+// generator's fault.
 func (r *Result) overloaded() bool {
 	return r.Rate > 0 && !r.Interrupted && float64(r.onTime) < 0.99*float64(r.Planned-r.NotSent)
 }
