@@ -104,7 +104,7 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 	for i, s := range rest {
 		column := fmt.Sprintf("c%d", i)
 		definitions = append(definitions, column+" "+f.declare(t, r, conn, s, 0, false))
-		if r.intn(5) > 0 {
+		if r.intn(3) > 0 {
 			f.columns, f.draws = append(f.columns, column), append(f.draws, s)
 		}
 	}
