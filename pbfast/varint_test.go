@@ -3,6 +3,7 @@ package pbfast_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -27,6 +28,27 @@ func TestVarint(t *testing.T) {
 			got, i := runtime.Varint(p[:end], 1)
 			if (n < 0) != (i < 0) || n >= 0 && (got != want || i != 1+n) {
 				t.Fatalf("%x: %d up to %d, protowire has %d up to %d", p[1:end], got, i, want, 1+n)
+			}
+		}
+	}
+}
+
+// Text of every length up to 100 bytes, of which any byte may be bad, is what unicode/utf8 says.
+func TestText(t *testing.T) {
+	for _, mode := range []runtime.Mode{0, runtime.Own} {
+		for n := range 101 {
+			text := []byte(strings.Repeat("abcdefghij", 11)[:n])
+			for at := range n + 1 {
+				p := append([]byte{byte(n)}, text...)
+				if at < n {
+					p[1+at] = 0xff
+				}
+				var d runtime.Decoder
+				d.Start(p, mode)
+				got, i := d.Text(p, 0)
+				if good := at == n; good != (i >= 0) || good && (got != string(text) || i != len(p)) {
+					t.Fatalf("%q: %q up to %d", p, got, i)
+				}
 			}
 		}
 	}

@@ -362,11 +362,8 @@ func Run(p []byte, i int, tag uint16) int {
 }
 
 // Unknown keeps the field with the given tag, whose value begins at p[i], among a message's unknown
-// fields. If i is negative, so is what it returns.
+// fields. A negative i is of a malformed tag.
 func (d *Decoder) Unknown(p []byte, i int, tag uint64, unknown *[]byte) int {
-	if i < 0 {
-		return i
-	}
 	j := Skip(p, i, tag)
 	if j >= 0 && d.flags()&protoiface.UnmarshalDiscardUnknown == 0 {
 		*unknown = append(protowire.AppendVarint(*unknown, tag), p[i:j]...)
@@ -384,7 +381,7 @@ func (d *Decoder) UnknownOrMap(p []byte, i int, tag uint64, unknown *[]byte, dep
 	return d.Unknown(p, i, tag, unknown)
 }
 
-// Skip skips the value of a field with the given tag. If i is negative, so is what it returns.
+// Skip skips the value of a field with the given tag. A negative i is of a malformed tag.
 func Skip(p []byte, i int, tag uint64) int {
 	number := tag >> 3
 	if i < 0 || number < 1 || number > uint64(protowire.MaxValidNumber) {
