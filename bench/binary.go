@@ -29,13 +29,9 @@ type Binary struct {
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
 func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
-	folder, err := source.Folder(ctx)
-	if err != nil {
-		return nil, err
-	}
 	b := &Binary{Package: p, counter: proc.InheritedInstructions}
 	var flags []string
-	over, err := overlay(ctx, folder)
+	over, err := overlay(ctx, source)
 	if errors.Is(err, errNoHook) {
 		b.Plain = err.Error()
 	} else if err != nil {

@@ -46,9 +46,9 @@ func apart(packages []Package) []Package {
 }
 
 // Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
-// command in that folder. It builds nothing.
-func Find(ctx context.Context, folder string, patterns []string) ([]Package, error) {
-	text, err := build.Output(ctx, folder, "go", append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error"}, patterns...)...)
+// command in the source's folder. It builds nothing.
+func Find(ctx context.Context, source *build.Source, patterns []string) ([]Package, error) {
+	text, err := source.Output(ctx, "go", append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -187,3 +187,161 @@ func BenchmarkVerbose(b *testing.B) {
 		g.want(g.cases(g.found("", Options{New: filepath.Join(g.folder, "m.test")})), want...)
 	}
 }
+
+// sides are the cases of a comparison with HEAD, and why either side cannot be measured.
+func (g *ground) sides(below string) (all []string) {
+	g.Helper()
+	set, err := g.found(below, Options{Against: "HEAD", All: true})
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, e := range set.Entries {
+		if e.Role != record.RoleControl {
+			all = append(all, strings.TrimSpace(strings.TrimPrefix(e.Case.Name, "Bench/pkg=")+" "+e.Contender.NotPossible))
+		}
+	}
+	return append(all, set.Notes...)
+}
+
+// A workspace above the repository, one in it that git does not know, one that GOWORK names, and
+// folders beside it count on both sides, as they are at the time.
+func TestAroundTheRepository(t *testing.T) {
+	needs := func(name, is string) string {
+		return strings.Replace(tests("m", "\tif "+name+".Is != "+is+" {\n\t\tb.Fatal("+name+".Is)\n\t}"), `"testing"`, "(\n\t\"testing\"\n\n\t\"example.org/"+name+"\"\n)", 1)
+	}
+	lib := func(name, is string) string { return "package " + name + "\n\nconst Is = " + is + "\n" }
+	g := onGround(t, map[string]string{
+		"ws/go.work":         "go 1.24\n\nuse (\n\t./repo\n\t./lib\n)\n",
+		"ws/lib/go.mod":      "module example.org/lib\n\ngo 1.24\n",
+		"ws/lib/lib.go":      lib("lib", "2"),
+		"ws/far/go.mod":      "module example.org/far\n\ngo 1.24\n",
+		"ws/far/far.go":      lib("far", "3"),
+		"ws/repo/go.mod":     goMod + "\nrequire (\n\texample.org/lib v0.0.0\n\texample.org/far v0.0.0\n)\n\nreplace (\n\texample.org/lib => ./old\n\texample.org/far => ../far\n)\n",
+		"ws/repo/old/go.mod": "module example.org/lib\n\ngo 1.24\n",
+		"ws/repo/old/lib.go": lib("lib", "1"),
+		"ws/repo/m_test.go":  needs("lib", "2"),
+		"ws/repo/f/f.go":     "package f\n\nimport _ \"example.org/far\"\n",
+		"ws/repo/f/f_test.go": strings.Replace(needs("far", "3"),
+			"package m", "package f", 1),
+	})
+	t.Setenv("GOWORK", "")
+	g.commit("ws/repo")
+	both := []string{"f/It", "f/It", "m/It", "m/It"}
+	g.want(g.sides("ws/repo"), both...)
+	// What lies beside it is not in the cache.
+	g.write(map[string]string{"ws/far/far.go": lib("far", "4")})
+	g.want(g.sides("ws/repo"), "f/It it fails: f_test.go:11: 4", "f/It it fails: f_test.go:11: 4", "m/It", "m/It")
+	g.write(map[string]string{"ws/far/far.go": lib("far", "3")})
+	// In the repository, where git ignores it.
+	if err := os.Rename(filepath.Join(g.folder, "ws/go.work"), filepath.Join(g.folder, "ws/other.work")); err != nil {
+		t.Fatal(err)
+	}
+	g.write(map[string]string{"ws/repo/go.work": "go 1.24\n\nuse (\n\t.\n\t../lib\n)\n", "ws/repo/.gitignore": "go.work\n"})
+	g.want(g.sides("ws/repo"), both...)
+	if err := os.Remove(filepath.Join(g.folder, "ws/repo/go.work")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOWORK", filepath.Join(g.folder, "ws/other.work"))
+	g.want(g.sides("ws/repo"), both...)
+	t.Setenv("GOWORK", "off")
+	g.want(g.sides("ws/repo"), "f/It", "f/It", "m/It it fails: m_test.go:11: 1", "m/It it fails: m_test.go:11: 1")
+}
+
+// A set says which modules and which Go its sides were built from where those differ, and whose Go
+// it is that the record has.
+func TestBuiltFrom(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":         goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./one\n",
+		"one/go.mod":     "module example.org/lib\n\ngo 1.24\n",
+		"one/lib.go":     "package lib\n",
+		"two/go.mod":     "module example.org/lib\n\ngo 1.24\n",
+		"two/lib.go":     "package lib\n",
+		"m_test.go":      tests("m", ""),
+		"uses_it.go":     "package m\n\nimport _ \"example.org/lib\"\n",
+		"none/m_test.go": tests("none", ""),
+	})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"go.mod": goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./two\n"})
+	set, err := g.found("", Options{Against: "HEAD", Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; set.Differ != want {
+		t.Errorf("got %q, want %q", set.Differ, want)
+	}
+	if set.Go != runtime.Version() || set.Modules["example.org/lib"] != "./two" {
+		t.Errorf("built with %q of %v", set.Go, set.Modules)
+	}
+	if got, want := differences(map[string]string{"go": "go1.24.1", "a": "v1"}, map[string]string{"go": "go1.26.8", "b": "v2"}), "a v1 → none, b none → v2, go go1.24.1 → go1.26.8"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Packages whose tests are the same code on both sides are left out, and no others: whatever a test
+// is compiled from counts, and the data beside it.
+func TestSameCode(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":               goMod,
+		"a/a.go":               "package a\n\nimport _ \"embed\"\n\n//go:embed sub/data\nvar Data string\n",
+		"a/sub/data":           "one",
+		"a/a_test.go":          tests("a", ""),
+		"b/b_test.go":          strings.Replace(tests("b", ""), `"testing"`, "\"testing\"\n\nimport _ \"example.org/m/a\"", 1),
+		"c/testdata/deep/file": "one",
+		"c/c_test.go":          tests("c", ""),
+		"d/d_test.go":          tests("d", ""),
+		"e/e.go":               "package e\n\nfunc e()\n",
+		"e/e.s":                "// nothing\n",
+		"e/e_test.go":          tests("e", ""),
+		"README":               "one",
+	})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	for _, of := range []struct {
+		changes map[string]string
+		want    string // packages that are measured
+	}{
+		{map[string]string{"README": "two", "a/README": "new", "a/new_other.txt": "x"}, ""},
+		{map[string]string{"a/sub/data": "two"}, "a b"},
+		{map[string]string{"c/testdata/deep/file": "two"}, "c"},
+		{map[string]string{"testdata/new": "for all"}, "a b c d e"},
+		{map[string]string{"d/d.go": "package d\n"}, "d"},
+		{map[string]string{"d/d_ext_test.go": "package d_test\n"}, "d"},
+		{map[string]string{"e/e.s": "// something\n"}, "e"},
+		{map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n"}, "a b c d e"},
+	} {
+		g.write(of.changes)
+		now, err := build.WorkingTree(t.Context(), g.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := build.Revision(t.Context(), g.folder, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &Options{Patterns: []string{"./..."}, Bench: ".", Against: "HEAD"}
+		is, err := o.find(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := o.find(t.Context(), old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := leaveSame(o, is, was)
+		var left []string
+		for _, p := range is.packages {
+			left = append(left, p.Label)
+		}
+		if got := strings.Join(left, " "); got != of.want {
+			t.Errorf("%v: %q are measured, want %q; %s", of.changes, got, of.want, said)
+		}
+		old.Close()
+		g.git("", "checkout", "-q", ".")
+		g.git("", "clean", "-q", "-f", "-d")
+	}
+	set, err := g.found("", Options{Against: "HEAD"})
+	if err != nil || len(set.Entries) > 0 || !strings.HasPrefix(set.Same, "5 of 5 benchmark functions are the same code as at HEAD (5 of 5 packages)") {
+		t.Errorf("%v, %+v", err, set)
+	}
+}

@@ -107,7 +107,7 @@ func binaryOf(t *testing.T, text string) *Binary {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { source.Close() })
-	packages, err := Find(t.Context(), folder, []string{"."})
+	packages, err := Find(t.Context(), source, []string{"."})
 	if err != nil {
 		t.Fatal(err)
 	}

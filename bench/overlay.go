@@ -46,10 +46,10 @@ func patched(source string) (string, error) {
 var errNoHook = errors.New("no hook")
 
 // overlay writes the file for go build's -overlay into the user's cache, for the Go release that
-// builds a folder's module, and returns its path. The file is the same each time, so that builds
+// builds a source, and returns its path. The file is the same each time, so that builds
 // are cached.
-func overlay(ctx context.Context, folder string) (string, error) {
-	text, err := build.Output(ctx, folder, "go", "env", "GOROOT", "GOOS", "GOMODCACHE")
+func overlay(ctx context.Context, source *build.Source) (string, error) {
+	text, err := source.Output(ctx, "go", "env", "GOROOT", "GOOS", "GOMODCACHE")
 	if err != nil {
 		return "", err
 	}
@@ -62,11 +62,11 @@ func overlay(ctx context.Context, folder string) (string, error) {
 		return "", fmt.Errorf("%w: Go is in the module cache (%s), where go build does not replace files", errNoHook, root)
 	}
 	testing := filepath.Join(root, "src", "testing")
-	source, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
+	original, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
 	if err != nil {
 		return "", err
 	}
-	benchmark, err := patched(string(source))
+	benchmark, err := patched(string(original))
 	if err != nil {
 		return "", err
 	}

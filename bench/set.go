@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +33,7 @@ type Options struct {
 	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
 	// are compared with Baseline, which is one of them, in one case each. "" is for none.
 	Column, Baseline string
+	All              bool  // with Against, packages too whose code is the same on both sides
 	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
 	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
 	Patience         time.Duration
@@ -46,8 +49,14 @@ type Set struct {
 	// Commit and OldCommit are the commits of the two sides; OldCommit is "" without
 	// Options.Against.
 	Commit, OldCommit string
-	sources           []*build.Source
-	pairs             map[string]pair // by case; only those that have an old side
+	// Go is the release that the new side was built with, Modules the versions of the modules that it
+	// was built from, by path, and Differ says which are others on the old side.
+	Go, Differ string
+	Modules    map[string]string
+	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
+	Same    string
+	sources []*build.Source
+	pairs   map[string]pair // by case; only those that have an old side
 }
 
 // Close removes what was built and checked out, except for what is cached.
@@ -63,6 +72,7 @@ func (s *Set) Close() error {
 type side struct {
 	source     *build.Source
 	packages   []Package
+	in         *inputs
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
@@ -79,8 +89,10 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 			set = nil
 		}
 	}()
-	if _, err := regexp.Compile(o.Bench); err != nil {
-		return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
+	for _, part := range []string{o.Bench, firstPart(o.Bench)} {
+		if _, err := regexp.Compile(part); err != nil {
+			return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
+		}
 	}
 	if o.New != "" {
 		now, err := o.prebuilt(ctx, o.New)
@@ -108,51 +120,118 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 		return set, err
 	}
 	set.sources, set.Commit = append(set.sources, source), source.Commit
-	now, err := o.side(ctx, source)
+	now, err := o.find(ctx, source)
 	if err != nil {
 		return set, err
 	}
 	if len(now.packages) == 0 {
 		return set, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
 	}
+	set.Go, set.Modules = now.in.versions["go"], now.in.versions
 	var old *side
 	if before != nil {
-		if old, err = o.side(ctx, before); err != nil {
+		if old, err = o.find(ctx, before); err != nil {
 			return set, fmt.Errorf("--against %s; without it the new code is measured alone: %w", o.Against, err)
 		}
+		if set.Differ = differences(old.in.versions, now.in.versions); set.Differ != "" {
+			set.Differ = "the sides are built from different modules, old → new: " + set.Differ
+		}
+		if !o.All {
+			set.Same = leaveSame(&o, now, old)
+		}
+		if err := o.build(ctx, old); err != nil {
+			return set, err
+		}
+	}
+	delete(set.Modules, "go")
+	if err := o.build(ctx, now); err != nil {
+		return set, err
 	}
 	set.join(o, now, old)
 	return set, nil
 }
 
-// side builds one side and lists its benchmarks.
-func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
-	folder, err := source.Folder(ctx)
-	if err != nil {
-		return nil, err
+// leaveSame takes the packages from both sides whose tests are the same code, and says how many.
+func leaveSame(o *Options, now, old *side) string {
+	wanted, functions, same := regexp.MustCompile(firstPart(o.Bench)), 0, 0
+	is := func(p Package) bool {
+		sum := now.in.sums[p.Path+".test"]
+		return sum != "" && sum == old.in.sums[p.Path+".test"]
 	}
-	s := &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
-	if s.packages, err = Find(ctx, folder, o.Patterns); err != nil {
+	var skipped []Package
+	for _, p := range now.packages {
+		n := len(slices.DeleteFunc(slices.Clone(p.Tops), func(top string) bool { return !wanted.MatchString(top) }))
+		if functions += n; is(p) {
+			skipped, same = append(skipped, p), same+n
+		}
+	}
+	if len(skipped) == 0 {
+		return ""
+	}
+	all := len(now.packages)
+	now.packages, old.packages = slices.DeleteFunc(now.packages, is), slices.DeleteFunc(old.packages, is)
+	return fmt.Sprintf("%d of %d benchmark functions are the same code as at %s (%d of %d packages), and are not measured; --all measures them", same, functions, o.Against, len(skipped), all)
+}
+
+// firstPart is the part of a -bench expression that selects functions.
+func firstPart(pattern string) string {
+	first, _, _ := strings.Cut(pattern, "/")
+	return first
+}
+
+// differences are the versions that are not the same.
+func differences(old, now map[string]string) string {
+	var all []string
+	both := maps.Clone(old)
+	maps.Copy(both, now)
+	for _, path := range slices.Sorted(maps.Keys(both)) {
+		if was, is := old[path], now[path]; was != is {
+			all = append(all, fmt.Sprintf("%s %s → %s", path, cmp.Or(was, "none"), cmp.Or(is, "none")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// side finds one side's benchmarks, builds them and lists them.
+func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
+	s, err := o.find(ctx, source)
+	if err == nil {
+		err = o.build(ctx, s)
+	}
+	return s, err
+}
+
+// find finds one side's packages, and what they are compiled from.
+func (o *Options) find(ctx context.Context, source *build.Source) (s *side, err error) {
+	s = &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	if s.packages, err = Find(ctx, source, o.Patterns); err == nil {
+		s.in, err = inputsOf(ctx, source, s.packages)
+	}
+	if err != nil {
 		return nil, withToolchain(err)
 	}
+	return s, nil
+}
+
+// build builds one side and lists its benchmarks.
+func (o *Options) build(ctx context.Context, s *side) error {
 	if o.Layouts == 0 {
 		o.Layouts = layoutsFor(len(s.packages))
 	}
 	for _, p := range s.packages {
-		o.Say("building the tests of %s at %s", p.Path, shortCommit(source.Commit))
-		binary, err := Build(ctx, source, p, o.Layouts)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		} else if err != nil {
-			s.failed[p.Path] = err
-			continue
+		o.Say("building the tests of %s at %s", p.Path, shortCommit(s.source.Commit))
+		binary, err := Build(ctx, s.source, p, o.Layouts)
+		if err == nil {
+			s.binaries[p.Path] = binary
+			s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
 		}
-		s.binaries[p.Path] = binary
-		if s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			s.failed[p.Path] = err // the other packages are measured
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // newerGo matches what the go command says if a module wants a newer Go than there is.

@@ -48,10 +48,6 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 		if _, err := os.Stat(files[i]); err == nil {
 			return nil
 		}
-		source, err := s.Folder(ctx)
-		if err != nil {
-			return err
-		}
 		// Two processes may build the same, and one may be interrupted: a file with its final name
 		// is complete.
 		unfinished, err := os.MkdirTemp(folder, "build-")
@@ -65,7 +61,7 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 			arguments = []string{"test", "-c", "-buildvcs=false"}
 		}
 		arguments = append(append(arguments, "-o", product), withLDFlags(flags, seed)...)
-		if _, err := Output(ctx, source, "go", append(arguments, target.Package)...); err != nil {
+		if _, err := s.Output(ctx, "go", append(arguments, target.Package)...); err != nil {
 			return err
 		}
 		return os.Rename(product, files[i])
@@ -189,7 +185,7 @@ func (s *Source) products(ctx context.Context, target Target) (string, error) {
 		}
 	}
 	key := hex.EncodeToString(h.Sum(nil))
-	if s.top == "" { // the working tree may change
+	if s.top == "" || s.shared { // it may change
 		scratch, err := s.temporary()
 		if err != nil {
 			return "", err

@@ -29,6 +29,9 @@ type Source struct {
 	folder  string         // where the go command runs, "" for a revision that is not checked out yet
 	top     string         // of the working tree that a revision was named in
 	below   string         // of top: where the go command runs there
+	work    string         // the working tree's workspace, "" if each commit has its own
+	around  string         // top, or the folder above it that holds all that a build takes from beside it
+	shared  bool           // a build takes something that no commit determines
 	scratch string         // a temporary folder, "" until there is need of one
 	locks   []*flock.Flock // of the folders in the cache that are in use
 }
@@ -64,8 +67,10 @@ func Revision(ctx context.Context, folder, name string) (*Source, error) {
 	if s.top, err = Output(ctx, folder, "git", "rev-parse", "--show-toplevel"); err != nil {
 		return nil, err
 	}
-	s.below, err = Output(ctx, folder, "git", "rev-parse", "--show-prefix")
-	return s, err
+	if s.below, err = Output(ctx, folder, "git", "rev-parse", "--show-prefix"); err != nil {
+		return nil, err
+	}
+	return s, s.lookAround(ctx)
 }
 
 // why says why a repository may lack a revision.
@@ -100,16 +105,31 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	if s.folder != "" {
 		return s.folder, nil
 	}
-	scratch, err := s.temporaryLocked()
+	if _, err := s.temporaryLocked(); err != nil {
+		return "", err
+	}
+	if err := checkOut(ctx, s.top, s.Commit, s.at(s.top)); err != nil {
+		return "", err
+	}
+	if err := s.surround(); err != nil {
+		return "", err
+	}
+	s.folder = filepath.Join(s.at(s.top), s.below)
+	return s.folder, nil
+}
+
+// Output is what a program prints that runs in the source's folder, see [Output].
+func (s *Source) Output(ctx context.Context, program string, arguments ...string) (string, error) {
+	folder, err := s.Folder(ctx)
 	if err != nil {
 		return "", err
 	}
-	clone := filepath.Join(scratch, "source")
-	if err := checkOut(ctx, s.top, s.Commit, clone); err != nil {
-		return "", err
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	cmd.Dir = folder
+	if s.work != "" {
+		cmd.Env = append(cmd.Environ(), "GOWORK="+s.at(s.work))
 	}
-	s.folder = filepath.Join(clone, s.below)
-	return s.folder, nil
+	return output(ctx, cmd)
 }
 
 // checkOut checks a commit of a working tree's repository out into a new folder, with the
@@ -181,15 +201,19 @@ func (s *Source) temporaryLocked() (string, error) {
 func Output(ctx context.Context, folder, program string, arguments ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, arguments...)
 	cmd.Dir = folder
+	return output(ctx, cmd)
+}
+
+func output(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	text, err := cmd.Output()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("%s %s: %w: %s", program, arguments[0], err, strings.TrimSpace(string(exit.Stderr)))
+		return "", fmt.Errorf("%s %s: %w: %s", cmd.Args[0], cmd.Args[1], err, strings.TrimSpace(string(exit.Stderr)))
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", program, err)
+		return "", fmt.Errorf("%s: %w", cmd.Args[0], err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -30,7 +31,7 @@ type benchFlags struct {
 	seed                             uint64
 	cpus                             []int
 	layouts                          int
-	json, markdown, gate, list       bool
+	json, markdown, gate, list, all  bool
 	profile                          bool
 }
 
@@ -70,6 +71,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
 	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
+	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
 	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
 	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
 	f.StringVar(&flags.new, "new", "", "measure a test `binary` of go test -c, run in this folder, in place of packages")
@@ -126,7 +128,7 @@ type benchRun struct {
 }
 
 // whatIsMeasured are the flags that say what a run measures. The run's record keeps them.
-var whatIsMeasured = []string{"bench", "against", "col", "baseline", "old", "new", "cpu"}
+var whatIsMeasured = []string{"bench", "against", "col", "baseline", "old", "new", "cpu", "all"}
 
 // arguments returns the packages and flags that a run's record keeps.
 func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against string) []string {
@@ -139,7 +141,7 @@ func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against st
 		case name == "cpu":
 			value = strings.Trim(value, "[]")
 		}
-		if value != "" {
+		if value != "" && value != "false" {
 			kept = append(kept, "-"+name+"="+value)
 		}
 	}
@@ -208,7 +210,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	}
 	column := strings.TrimPrefix(flags.column, "/")
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, Old: flags.old, New: flags.new,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, All: flags.all, Old: flags.old, New: flags.new,
 		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
 	}
@@ -225,13 +227,21 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if strings.HasSuffix(set.Commit, build.Dirty) && flags.against != "" {
 		say(cmd, "postage: the new side is the working tree, with changes that are not committed")
 	}
+	said := slices.DeleteFunc([]string{set.Same, set.Differ}, func(line string) bool { return line == "" })
+	for _, line := range said {
+		say(cmd, "postage: %s", line)
+	}
 	if flags.list {
 		return listBench(cmd, set)
+	}
+	if len(set.Entries) == 0 && len(set.Notes) == 0 && set.Same != "" {
+		rec := &record.Record{Run: record.Run{Version: record.Version, Warnings: said, Commit: set.Commit, Complete: true}, Machine: record.ThisMachine(0)}
+		return printBench(cmd, rec, verdict.ComparePaired(rec, limits), nil, flags)
 	}
 	if len(set.Entries) == 0 {
 		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
 	}
-	entries, rec, out, err := beginBench(cmd, set, packages, flags, resumed)
+	entries, rec, out, err := beginBench(cmd, set, packages, said, flags, resumed)
 	if err != nil {
 		return err
 	}
@@ -261,19 +271,26 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 }
 
 // beginBench returns what to measure, the record, and the record's file.
-func beginBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun) ([]lab.Entry, *record.Record, string, error) {
+func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, flags benchFlags, resumed *benchRun) ([]lab.Entry, *record.Record, string, error) {
 	if resumed == nil {
 		plan := lab.NewPlan(set.Entries, flags.budget)
 		rec, out, err := newRun(plan, record.Run{
 			Patterns: flags.arguments(cmd, packages, set.OldCommit), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
 		}, flags.out, "bench-")
-		if err == nil {
-			say(cmd, "postage: %s", plan.Describe(flags.budget))
+		if err != nil {
+			return nil, nil, "", err
 		}
-		return plan.All(), rec, out, err
+		say(cmd, "postage: %s", plan.Describe(flags.budget))
+		rec.Run.Warnings = said
+		if set.Go != "" { // not known of binaries
+			rec.Machine.Go, rec.Run.Modules = set.Go, set.Modules
+		}
+		return plan.All(), rec, out, nil
 	}
 	rec := resumed.rec
-	entries, err := lab.Resume(rec, set.Entries, record.ThisMachine(0), resumed.budget)
+	machine := record.ThisMachine(0)
+	machine.Go = cmp.Or(set.Go, machine.Go)
+	entries, err := lab.Resume(rec, set.Entries, machine, resumed.budget)
 	if err == nil {
 		err = record.Reserve(resumed.name)
 	}
