@@ -345,3 +345,19 @@ func TestSameCode(t *testing.T) {
 		t.Errorf("%v, %+v", err, set)
 	}
 }
+
+// The user's own overlay is built in, and what go vet thinks of a test is not asked.
+func TestBuildFlags(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":          goMod,
+		"m.go":            "package m\n\nconst is = 1\n",
+		"by/replaced.txt": "package m\n\nconst is = 2\n",
+		"m_test.go":       tests("m", "\tif is != 2 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}"),
+		"overlay.json":    "",
+	})
+	name := filepath.Join(g.folder, "overlay.json")
+	g.write(map[string]string{"overlay.json": `{"Replace": {"` + filepath.Join(g.folder, "m.go") + `": "` + filepath.Join(g.folder, "by/replaced.txt") + `"}}`})
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-overlay="+name)
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+}

@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"postage/build"
@@ -49,12 +52,12 @@ var errNoHook = errors.New("no hook")
 // builds a source, and returns its path. The file is the same each time, so that builds
 // are cached.
 func overlay(ctx context.Context, source *build.Source) (string, error) {
-	text, err := source.Output(ctx, "go", "env", "GOROOT", "GOOS", "GOMODCACHE")
+	text, err := source.Output(ctx, "go", "env", "GOROOT", "GOOS", "GOMODCACHE", "GOFLAGS")
 	if err != nil {
 		return "", err
 	}
-	facts := strings.Split(text, "\n")
-	if len(facts) != 3 {
+	facts := strings.Split(text+"\n", "\n") // there may be no flags, and the end is cut
+	if len(facts) < 4 {
 		return "", fmt.Errorf("go env said %q", text)
 	}
 	root, system, modules := strings.TrimSpace(facts[0]), strings.TrimSpace(facts[1]), strings.TrimSpace(facts[2])
@@ -78,7 +81,11 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 		cpu = hookCPUOther
 	}
 	files := map[string]string{"benchmark.go": benchmark, "postage.go": hook, "postage_cpu.go": cpu}
-	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu))
+	replace, theirs, err := ownOverlay(ctx, source, facts[3])
+	if err != nil {
+		return "", err
+	}
+	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu + "\x00" + theirs))
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -87,7 +94,6 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return "", err
 	}
-	replace := map[string]string{}
 	for name, text := range files {
 		kept := filepath.Join(cache, name)
 		replace[filepath.Join(testing, name)] = kept
@@ -102,6 +108,43 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	name := filepath.Join(cache, "overlay.json")
 	return name, keep(name, list)
 }
+
+// ownOverlay is the user's overlay, to which the hook is added: go build takes one only.
+func ownOverlay(ctx context.Context, source *build.Source, goFlags string) (replace map[string]string, text string, err error) {
+	replace = map[string]string{}
+	m := overlayFlag.FindStringSubmatch(goFlags)
+	if m == nil {
+		return replace, "", nil
+	}
+	folder, err := source.Folder(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	at := func(name string) string { // relative ones are to the folder where the go command runs
+		if name == "" || filepath.IsAbs(name) {
+			return name // "" removes a file
+		}
+		return filepath.Join(folder, name)
+	}
+	file, err := os.ReadFile(at(m[1]))
+	var theirs struct{ Replace map[string]string }
+	if err == nil {
+		err = json.Unmarshal(file, &theirs)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("GOFLAGS=%s: %w", goFlags, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(theirs.Replace)) {
+		by := theirs.Replace[name]
+		replace[at(name)] = at(by)
+		content, _ := os.ReadFile(at(by)) // go build says what is wrong with it
+		text += fmt.Sprintf("%q %q %x\n", at(name), at(by), sha256.Sum256(content))
+	}
+	return replace, text, nil
+}
+
+// overlayFlag is that of the user in GOFLAGS.
+var overlayFlag = regexp.MustCompile(`-overlay=([^\s'"]+)`)
 
 // keep makes a file unless it exists. It writes to a temporary name first, so that a file with the
 // final name is complete.

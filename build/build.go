@@ -58,7 +58,7 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 		product := filepath.Join(unfinished, "program"+suffix())
 		arguments := []string{"build", "-buildvcs=false"}
 		if target.Test {
-			arguments = []string{"test", "-c", "-buildvcs=false"}
+			arguments = []string{"test", "-c", "-vet=off", "-buildvcs=false"}
 		}
 		arguments = append(append(arguments, "-o", product), withLDFlags(flags, seed)...)
 		if _, err := s.Output(ctx, "go", append(arguments, target.Package)...); err != nil {
