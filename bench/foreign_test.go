@@ -131,7 +131,7 @@ func TestLabels(t *testing.T) {
 	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "chi/It")
 }
 
-// What a benchmark prints, how it is called, and how many processors there are, lose no other's row.
+// What a benchmark prints, what it is called, and how many processors there are, lose no row.
 func TestListing(t *testing.T) {
 	g := onGround(t, map[string]string{
 		"go.mod": goMod,

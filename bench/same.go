@@ -20,8 +20,8 @@ import (
 
 // inputs is all that determines the test binaries of a side.
 type inputs struct {
-	// sums are by test binary ("example.org/m.test") a digest of what it is compiled from: equal ones
-	// are of the same code. What cannot be known to be the same has the folder in it, which differs.
+	// sums are by test binary ("example.org/m.test") a digest of what it is compiled from: equal
+	// ones are of the same code. What cannot be known to be has the folder in it, which differs.
 	sums     map[string]string
 	versions map[string]string // of modules by path, and of "go"
 }

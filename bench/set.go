@@ -49,8 +49,8 @@ type Set struct {
 	// Commit and OldCommit are the commits of the two sides; OldCommit is "" without
 	// Options.Against.
 	Commit, OldCommit string
-	// Go is the release that the new side was built with, Modules the versions of the modules that it
-	// was built from, by path, and Differ says which are others on the old side.
+	// Go is the release that the new side was built with, Modules the versions of the modules that
+	// it was built from, by path, and Differ says which are others on the old side.
 	Go, Differ string
 	Modules    map[string]string
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.

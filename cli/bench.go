@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,6 +36,21 @@ type benchFlags struct {
 	profile                          bool
 }
 
+// moreTime says what to do about benchmarks that had too little time.
+func moreTime(rec *record.Record, changes *verdict.Changes) string {
+	needed, fewest, few := verdict.BlocksFor(len(changes.Rows)), math.MaxInt, 0
+	for i := range changes.Rows {
+		if n := len(rec.BlocksOf(changes.Rows[i].New.Row.Case)); n < needed {
+			few, fewest = few+1, min(fewest, n)
+		}
+	}
+	if few == 0 {
+		return "a larger --budget narrows the intervals, and -bench selects fewer benchmarks"
+	}
+	budget := time.Duration(float64(rec.Run.Elapsed)*float64(needed)/float64(max(1, fewest))*1.2).Truncate(time.Minute) + time.Minute
+	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or select fewer with -bench", few, words.Counted(len(changes.Rows), "benchmark"), needed, budget)
+}
+
 func benchCommand() *cobra.Command {
 	flags := benchFlags{precision: 0.01}
 	cmd := &cobra.Command{
@@ -50,7 +66,8 @@ others are measured.
 
 Exit status: 0 measured; 1 some benchmark could not be; 2 wrong usage, or nothing could
 be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`" + `: 0 all
-passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
+passed, 1 some regressed, 2 there is no answer, 3 inconclusive; too little time is
+inconclusive too.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec -col /codec -baseline codec=json
@@ -91,11 +108,25 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		for name, instead := range unlikeGo {
+			if strings.HasSuffix(err.Error(), "unknown flag: "+name) {
+				return hinted(err, instead)
+			}
+		}
+		return err
+	})
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
 	return cmd
+}
+
+// unlikeGo says what takes the place of flags of go test.
+var unlikeGo = map[string]string{
+	"--tags": "put it into GOFLAGS: GOFLAGS=-tags=…", "--count": "blocks repeat until the interval is within --precision, or --budget is used up",
+	"--benchtime": "batches take 5 to 10 ms each: --budget is the time of all", "--benchmem": "bytes and allocations are always measured",
 }
 
 // goFlag is a flag as go test has them, with one dash.
@@ -419,6 +450,7 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	case verdict.Regressed:
 		return exitRegressed
 	case verdict.Inconclusive:
+		say(cmd, "postage: inconclusive: %s", moreTime(rec, changes))
 		return exitInconclusive
 	}
 	if lost > 0 {

@@ -67,6 +67,9 @@ may have.`,
 			if err := answers(cmd, c); err != nil {
 				return err
 			}
+			if err := sees(cmd, c); err != nil {
+				return err
+			}
 			if flags.junit != "" {
 				if err := writeFile(flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
 					return err
@@ -117,8 +120,8 @@ func oneSided(_ *cobra.Command, args []string) error {
 // blind is the slowdown that a row must be able to show; otherwise the gate has no answer.
 const blind = 2
 
-// answers is an error if the gate has no answer for some row: it had figures in the old code only,
-// or no slowdown of it could have been found. A row that the old revision did not have, or that
+// answers is an error if the gate has no answer for some row, which had figures in the old code
+// only. A row that the old revision did not have, or that
 // failed there, cannot have become slower.
 func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
@@ -131,6 +134,11 @@ func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	if lost > 0 {
 		return hinted(fmt.Errorf("%s with figures in the old code only", words.Counted(lost, "row")), "`postage show` says why")
 	}
+	return nil
+}
+
+// sees is an error if no slowdown of some row could have been found.
+func sees(cmd *cobra.Command, c *verdict.Changes) error {
 	unseen := 0
 	for i := range c.Rows {
 		if c.Rows[i].Seen >= blind && c.Rows[i].Outcome != verdict.Regressed {

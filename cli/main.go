@@ -21,6 +21,8 @@ import (
 // Main is the whole program, for these suites; it does not return.
 func Main(suites ...lab.Suite) {
 	forgetRepository()
+	// A reader that leaves is an error of the write, and what was built is removed.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := program{suites}.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -51,6 +53,7 @@ const (
 	exitFailedRow   = 1   // some row failed its proof
 	exitUsage       = 2   // wrong usage, or the tool itself failed
 	exitInterrupted = 130 // by Ctrl-C or SIGTERM
+	exitPipe        = 141 // nobody reads the output any more
 )
 
 // errFailedRow ends a command in which some row failed its proof; the output says which.
@@ -73,6 +76,8 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 		return exitOK
 	case errors.Is(err, lab.ErrInterrupted):
 		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
 	case errors.Is(err, errFailedRow):
 		return exitFailedRow
 	case errors.As(err, &status):

@@ -73,6 +73,9 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
+// BlocksFor is how many blocks it takes to call one of so many rows changed.
+func BlocksFor(rows int) int { return stats.PairedBlocksFor(familyLevel / float64(max(1, rows))) }
+
 // shift is by how much the row's values of a kind lie above the other's, and the standard deviation
 // of that from one function layout to another, nil where there was one.
 func (p *pair) shift(kind record.Value, level float64) (stats.Shift, *float64) {
