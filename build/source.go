@@ -135,8 +135,8 @@ func (s *Source) Output(ctx context.Context, program string, arguments ...string
 // checkOut checks a commit of a working tree's repository out into a new folder, with the
 // submodules that the working tree has.
 func checkOut(ctx context.Context, tree, commit, to string) error {
-	// A repository that borrows the objects: a worktree would be remembered by the tree's own, and a
-	// clone of a shallow one has only what branches name.
+	// A repository that borrows the objects: a worktree would be remembered by the tree's own, and
+	// a clone of a shallow one has only what branches name.
 	facts, err := Output(ctx, tree, "git", "rev-parse", "--show-object-format", "--git-path", "objects")
 	if err != nil {
 		return err
