@@ -54,8 +54,8 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// A revision that can't be built, or isn't there, is an error that says so. TestWorkflow has one that
-// can.
+// A revision that can't be built, or isn't there, is an error that says so. TestWorkflow has one
+// that can.
 func TestRunAgainstRefused(t *testing.T) {
 	needLong(t, "compiles a part of postage again")
 	t.Parallel()

@@ -102,8 +102,8 @@ func TestAgainst(t *testing.T) {
 		t.Fatalf("%d rows, unmatched %v", len(c.Rows), c.Unmatched)
 	}
 	for _, r := range c.Rows {
-		// No time is asserted, only that an eighth of the work is not taken for the same. Two layouts
-		// of three blocks on a busy machine leave an interval that has any value.
+		// No time is asserted, only that an eighth of the work is not taken for the same. Two
+		// layouts of three blocks on a busy machine leave an interval that has any value.
 		if r.New.Row.Contender == "is=eightfold" && (r.Ratio.Value > 0.5 || r.Time == verdict.Regressed) {
 			t.Errorf("an eighth of the work came out as %+v, %s", r.Ratio, r.Time)
 		}

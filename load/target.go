@@ -39,8 +39,8 @@ type Target struct {
 	RPC string
 	// Messages is how many messages a gRPC stream sends, for methods that take several; 0 means 1.
 	Messages int
-	// ConnectTo, if set, is where connections go in place of the URL's host and port: another host and
-	// port, or the path of a UNIX socket. TLS and the request still name the URL's host.
+	// ConnectTo, if set, is where connections go in place of the URL's host and port: another host
+	// and port, or the path of a UNIX socket. TLS and the request still name the URL's host.
 	ConnectTo string
 	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
 	Expect func(status int) bool

@@ -183,7 +183,7 @@ func (g *guard) check(address string) error {
 	return refused
 }
 
-// dialTLS connects by the transport's DialContext, which may be another than dial by now.
+// dialTLS connects by the transport's DialContext, which a caller may have replaced since.
 func (g *guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := g.transport.DialContext
 	if dial == nil {

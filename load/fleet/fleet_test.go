@@ -310,7 +310,7 @@ func (b *bed) interrupted(t *testing.T) {
 	b.gone(t, job)
 }
 
-// An image that cannot be had is named, and so is why: the Job does not run to its deadline first.
+// An image that is nowhere is named, and so is why: the Job does not run to its deadline first.
 func (b *bed) noImage(t *testing.T) {
 	c := b.load(t, "--kubernetes", "--image", "postage.invalid/none:1", "--host-network", "--cpu", "0", "--workers", "2", "http://127.0.0.1:1/")
 	job := c.says(t, jobOf)

@@ -18,8 +18,8 @@ import (
 // A Decoder holds the state of one decoding.
 //
 // All indexes into the input are checked: input is hostile. Functions that read at p[i] return the
-// index after what they read. A negative index says why the input is refused: generated loops end at
-// it, and Finish makes it an error.
+// index after what they read. A negative index says why the input is refused: generated loops end
+// at it, and Finish makes it an error.
 type Decoder struct {
 	in   *protoiface.UnmarshalInput // the call, if it came through proto.Unmarshal
 	mode Mode
@@ -43,8 +43,8 @@ const (
 	// Apart says that messages, elements of lists and optional values are allocated one by one, so
 	// that who keeps one keeps no other. Otherwise some are allocated together.
 	Apart
-	// Alias says that fields with the parameter alias are still parts of the input, and Share the same
-	// of the parameter share.
+	// Alias says that fields with the parameter alias are still parts of the input, and Share the
+	// same of the parameter share.
 	Alias
 	Share
 	// Copied says that the input is copied whole before it is decoded.
@@ -128,8 +128,8 @@ func Parts[P any](d *Decoder, parts *P) *P {
 	return parts
 }
 
-// Slab returns how many elements a list of messages gets, by their tag, and room for them, or nil if
-// they are allocated one by one. The list gets the room for the pointers to them.
+// Slab returns how many elements a list of messages gets, by their tag, and room for them, or nil
+// if they are allocated one by one. The list gets the room for the pointers to them.
 func Slab[E, M any](d *Decoder, p []byte, i int, tag uint16, list *[]*M) ([]E, int) {
 	n := Run(p, i, tag)
 	*list = slices.Grow(*list, n)
@@ -371,9 +371,9 @@ func (d *Decoder) Unknown(p []byte, i int, tag uint64, unknown *[]byte) int {
 	return j
 }
 
-// UnknownOrMap is Unknown in a message that has maps with the given numbers. A map's field of another
-// wire type is too deep where an entry would be: protobuf-go checks the depth first, and only then
-// treats the field as unknown.
+// UnknownOrMap is Unknown in a message that has maps with the given numbers. A map's field of
+// another wire type is too deep where an entry would be: protobuf-go checks the depth first, and
+// only then treats the field as unknown.
 func (d *Decoder) UnknownOrMap(p []byte, i int, tag uint64, unknown *[]byte, depth int, maps ...uint64) int {
 	if depth == 0 && slices.Contains(maps, tag>>3) {
 		return tooDeep

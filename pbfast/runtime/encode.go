@@ -94,8 +94,8 @@ func (e *Encoder) Finish(w []byte, i int) ([]byte, error) {
 	return e.buf[:e.start+len(w)-i], nil
 }
 
-// Room makes room for need bytes, the most that a group of fields can take. Afterwards there is room
-// for the rest of the message, even if that is less than need.
+// Room makes room for need bytes, the most that a group of fields can take. Afterwards there is
+// room for the rest of the message, even if that is less than need.
 func (e *Encoder) Room(w []byte, i, need int) ([]byte, int) {
 	if i < need {
 		return e.grow(w, i)
@@ -176,8 +176,8 @@ func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte,
 	return e.Length(w, i, end, tag)
 }
 
-// Length writes the length of a message, which ends at len(w)-end, and its tag before it, unless that
-// is 0: a message that is in no other has neither.
+// Length writes the length of a message, which ends at len(w)-end, and its tag before it, unless
+// that is 0: a message that is in no other has neither.
 func (e *Encoder) Length(w []byte, i, end int, tag uint64) ([]byte, int) {
 	if n := len(w) - i - end; i >= 2 && n < 0x80 && tag-1 < 0x7f {
 		head := w[i-2 : i]

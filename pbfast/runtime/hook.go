@@ -104,8 +104,8 @@ func cacheOf[M any](m M, offset uintptr) *int32 {
 	return (*int32)(unsafe.Add(at, offset))
 }
 
-// noescape hides from the compiler where p goes: a function that is called by its address could keep
-// it, for all that the compiler knows. Generated functions do not.
+// noescape hides from the compiler where p goes: a function that is called by its address could
+// keep it, for all that the compiler knows. Generated functions do not.
 func noescape(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
@@ -127,10 +127,10 @@ var once sync.Once
 // methods.
 //
 // protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
-// operation, but does not promise to. So this first puts methods there that only note that they were
-// called, asks proto for all three operations, and sets the given methods only if each was called.
-// Otherwise the table is left unchanged, the reason goes to standard error once, and the error is
-// returned.
+// operation, but does not promise to. So this first puts methods there that only note that they
+// were called, asks proto for all three operations, and sets the given methods only if each was
+// called. Otherwise the table is left unchanged, the reason goes to standard error once, and the
+// error is returned.
 func HookMethods(m proto.Message, fast *protoiface.Methods) error { return complain(hook(m, fast)) }
 
 func hook(m proto.Message, fast *protoiface.Methods) error {

@@ -53,8 +53,8 @@ func (g *generator) decodeSignature() string {
 	return "(d *" + g.rt("Decoder") + ", p []byte, i, depth int"
 }
 
-// decode writes the function that merges the message in p, from p[i] on, into m, or into a new one if
-// m is nil. It returns the length of p, or why the input is refused.
+// decode writes the function that merges the message in p, from p[i] on, into m, or into a new one
+// if m is nil. It returns the length of p, or why the input is refused.
 func (g *generator) decode(msg *message) {
 	t := msg.GoIdent.GoName
 	name, parts := "pbfastDecode", ""
@@ -77,7 +77,8 @@ func (g *generator) decode(msg *message) {
 	}
 }
 
-// readTag begins the loop over fields. The field number is checked where it is none of the message's.
+// readTag begins the loop over fields. The field number is checked where it is none of the
+// message's.
 func (g *generator) readTag() {
 	g.f("for uint(i) < uint(len(p)) {")
 	g.f("tag := uint64(p[i])")
@@ -119,8 +120,8 @@ func (g *generator) decodeFields(msg *message) {
 	g.f("%s}\n}", end)
 }
 
-// read is the call that reads a value that is not a message, and returns it with the index after it.
-// present says that the value counts as set even if it is empty.
+// read is the call that reads a value that is not a message, and returns it with the index after
+// it. present says that the value counts as set even if it is empty.
 func (g *generator) read(f *field, present bool) string {
 	name := ""
 	switch f.kind {

@@ -19,8 +19,8 @@ import (
 // tools is the folder of the generators' go.mod.
 func (s *schema) tools() string { return filepath.Join(s.tree, "tools") }
 
-// runTool runs a tool of tools/go.mod, with absolute paths, which writes a file. The go command would
-// hide that a signal ended it.
+// runTool runs a tool of tools/go.mod, with absolute paths, which writes a file. The go command
+// would hide that a signal ended it.
 func (s *schema) runTool(made, name string, args ...string) error {
 	path, err := s.toolPath(name)
 	if err != nil {
