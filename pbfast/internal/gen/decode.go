@@ -288,13 +288,13 @@ func (g *generator) decodeMessage(msg *message, f *field) {
 
 // decodeMessages decodes a run of elements into a slab that is counted before.
 func (g *generator) decodeMessages(msg *message, f *field) {
-	name := f.ref()
+	name, list := f.ref(), "&"+f.ref()
 	child := g.model.local(f)
 	if f.boxed() {
 		g.f("if %s == nil {", name)
 		g.slot(msg, f, name)
 		g.f("}")
-		name = f.elements()
+		name, list = f.elements(), name
 	}
 	if g.reusing && child != nil {
 		g.reuseElement(f)
@@ -308,7 +308,7 @@ func (g *generator) decodeMessages(msg *message, f *field) {
 	if g.model.sizeOf(child) > maxSlotBytes {
 		node = child.GoIdent.GoName
 	}
-	g.f("slab, n := %s[%s](d, p, i, %#x, &%s)", g.rt("Slab"), node, runTag(f), name)
+	g.f("slab, n := %s[%s](d, p, i, %#x, %s)", g.rt("Slab"), node, runTag(f), list)
 	size := protowire.SizeVarint(f.tag(protowire.BytesType))
 	g.f("for i -= %d; n > 0 && i >= 0; n-- {", size)
 	g.f("var v *%s\ne := %s(&slab)", child.GoIdent.GoName, g.rt("Take"))

@@ -1674,7 +1674,7 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesEdition2023_NestedMessage)
 				}
 			}
-			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			slab, n := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, p, i, 0x382, m.xxx_hidden_RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesEdition2023_NestedMessage
 				e := runtime.Take(&slab)
@@ -1693,7 +1693,7 @@ func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageEdition2023)
 				}
 			}
-			slab, n := runtime.Slab[ForeignMessageEdition2023](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			slab, n := runtime.Slab[ForeignMessageEdition2023](d, p, i, 0x38a, m.xxx_hidden_RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageEdition2023
 				e := runtime.Take(&slab)

@@ -1751,7 +1751,7 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto2_NestedMessage)
 				}
 			}
-			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, m.xxx_hidden_RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto2_NestedMessage
 				e := runtime.Take(&slab)
@@ -1770,7 +1770,7 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageProto2)
 				}
 			}
-			slab, n := runtime.Slab[ForeignMessageProto2](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			slab, n := runtime.Slab[ForeignMessageProto2](d, p, i, 0x38a, m.xxx_hidden_RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageProto2
 				e := runtime.Take(&slab)

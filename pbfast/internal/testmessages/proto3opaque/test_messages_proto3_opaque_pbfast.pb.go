@@ -1736,7 +1736,7 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto3_NestedMessage)
 				}
 			}
-			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, &(*m.xxx_hidden_RepeatedNestedMessage))
+			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, m.xxx_hidden_RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto3_NestedMessage
 				e := runtime.Take(&slab)
@@ -1755,7 +1755,7 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessage)
 				}
 			}
-			slab, n := runtime.Slab[ForeignMessage](d, p, i, 0x38a, &(*m.xxx_hidden_RepeatedForeignMessage))
+			slab, n := runtime.Slab[ForeignMessage](d, p, i, 0x38a, m.xxx_hidden_RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessage
 				e := runtime.Take(&slab)
