@@ -137,7 +137,7 @@
     var total = section.querySelector(".total data");
     total.value = b.total[0];
     total.textContent = span(b.total, dollars);
-    section.querySelector(".dominant").textContent = b.total[0] > 0 ? "Most of it is " + top.name + ": " + (100 * top.usd[0] / b.total[0]).toFixed(0) + "%." : "Nothing chosen costs anything.";
+    section.querySelector(".dominant").textContent = b.total[0] > 0 ? "Most of it is " + top.name + ": " + (100 * top.usd[0] / b.total[0]).toFixed(0) + "%." : "The record has the cost of nothing that is chosen: it lacks a part of what a message goes through.";
     var list = section.querySelector(".switches");
     list.textContent = "";
     b.switches.forEach(function (s) { list.appendChild(element("li", "")).appendChild(element("data", switchText(s), { value: s.saving ? s.saving[0] : 0 })); });
