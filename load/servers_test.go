@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"postage/service/tlscert"
 	"strings"
 	"testing"
 	"time"
+
+	"postage/proc"
+	"postage/service/tlscert"
 )
 
 // A realServer is a program that others wrote. In its files and arguments PORT and DIR stand for
@@ -109,7 +111,7 @@ accesslog.format = "%U"
 // connections that they close, and every request that we do not call a failure is in their log.
 func TestRealServers(t *testing.T) {
 	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("programs of others, half a minute: POSTAGE_LONG=1")
+		t.Skip("programs of others, two minutes: POSTAGE_LONG=1")
 	}
 	for _, s := range realServers {
 		path, err := exec.LookPath(s.program)
@@ -160,27 +162,20 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 		}
 	}
 	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &said, &said, os.Environ()
 	for _, e := range s.env {
 		cmd.Env = append(cmd.Env, fill(e))
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
+	server, err := proc.StartSession(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() {
-		_ = cmd.Process.Kill()
-		<-ended
-	}()
+	defer server.KillGroup() // with its workers
 	await(t, "listening", func() bool {
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("%s: %v: %s", s.program, err, &said)
+		case <-server.Done:
+			t.Fatalf("%s: %v: %s", s.program, server.Err(), &said)
 		default:
 		}
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
