@@ -58,7 +58,6 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 // that can.
 func TestRunAgainstRefused(t *testing.T) {
 	needLong(t, "compiles a part of postage again")
-	t.Parallel()
 	needRepository(t)
 	broken := filepath.Join(t.TempDir(), "broken")
 	if text, err := exec.Command("git", "clone", "-q", "--shared", repository, broken).CombinedOutput(); err != nil {
@@ -101,7 +100,6 @@ func needRepository(t *testing.T) {
 // A run records its program's commit, and whether there were uncommitted changes.
 func TestRunSaysItsCommit(t *testing.T) {
 	needLong(t, "measures twice")
-	t.Parallel()
 	needRepository(t)
 	folder := t.TempDir()
 	source, out := filepath.Join(folder, "source"), filepath.Join(folder, "out.txt")

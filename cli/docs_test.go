@@ -201,7 +201,6 @@ func TestReadmeCommands(t *testing.T) {
 // that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
 	needLong(t, "builds postage twice")
-	t.Parallel()
 	needRepository(t)
 	folder := t.TempDir()
 	clone := filepath.Join(folder, "clone")
@@ -220,7 +219,7 @@ func TestWorkflow(t *testing.T) {
 			script += "(\n" + step.Run + ")\n"
 		}
 	}
-	script = strings.NewReplacer("/tmp/postage", filepath.Join(folder, "postage"), "--budget 10m", "--budget 10s", "Encode/msg=order", "Encode/msg=tiny/op=encode/codec=json").Replace(script)
+	script = strings.NewReplacer("/tmp/postage", filepath.Join(folder, "postage"), "--budget 10m --precision 2%", "--budget 60s --precision 40%", "Encode/msg=order", "Encode/msg=tiny/op=encode/codec=json").Replace(script)
 	for _, args := range [][]string{
 		{"clone", "--quiet", repository, clone},
 		{"-C", clone, "update-ref", "refs/remotes/origin/main", "HEAD"},
@@ -264,7 +263,6 @@ func TestWorkflow(t *testing.T) {
 // actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
 func TestGitHubWorkflows(t *testing.T) {
 	needLong(t, "builds actionlint")
-	t.Parallel()
 	lint, err := exec.Command("go", "-C", filepath.Join(repository, "tools"), "tool", "-n", "actionlint").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +299,6 @@ func TestGitHubWorkflows(t *testing.T) {
 // check-jsonschema contains.
 func TestGitLabJob(t *testing.T) {
 	needLong(t, "installs a package from PyPI")
-	t.Parallel()
 	job := ""
 	for _, block := range fenced(t, "docs/ci.md", "yaml") {
 		if strings.Contains(block, "CI_PIPELINE_SOURCE") {
@@ -330,7 +327,6 @@ func TestGitLabJob(t *testing.T) {
 // what imports them is compiled anew.
 func TestContributing(t *testing.T) {
 	needLong(t, "builds postage with a contender more")
-	t.Parallel()
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)

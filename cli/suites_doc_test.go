@@ -14,7 +14,6 @@ import (
 // commands are executed.
 func TestSuitesOfOthers(t *testing.T) {
 	needLong(t, "builds a program")
-	t.Parallel()
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)

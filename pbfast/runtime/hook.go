@@ -105,7 +105,11 @@ func cacheOf[M any](m M, offset uintptr) *int32 {
 }
 
 // noescape hides from the compiler where p goes: a function that is called by its address could
-// keep it, for all that the compiler knows. Generated functions do not.
+// keep it, for all that the compiler knows. Generated functions do not. The stack must not move
+// while its address is a number: hence no split of the stack, and no call by checkptr.
+//
+//go:nosplit
+//go:nocheckptr
 func noescape(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
