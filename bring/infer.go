@@ -84,14 +84,14 @@ type kindSeen struct {
 	line int
 }
 
-// of notes a kind at a line.
-func (s *seen) of(kind string, line int) {
+// of notes a kind at the line of its first value. To find that takes counting lines.
+func (s *seen) of(kind string, line func() int) {
 	for _, k := range s.kinds {
 		if k.kind == kind {
 			return
 		}
 	}
-	s.kinds = append(s.kinds, kindSeen{kind, line})
+	s.kinds = append(s.kinds, kindSeen{kind, line()})
 }
 
 func (s *seen) is(kind string) bool { return len(s.kinds) == 1 && s.kinds[0].kind == kind }
@@ -99,7 +99,7 @@ func (s *seen) is(kind string) bool { return len(s.kinds) == 1 && s.kinds[0].kin
 // merge adds what was seen at another place.
 func (s *seen) merge(o *seen) {
 	for _, k := range o.kinds {
-		s.of(k.kind, k.line)
+		s.of(k.kind, func() int { return k.line })
 	}
 	if s.null == 0 {
 		s.null = o.null
@@ -154,13 +154,13 @@ func (in *inferrer) value(at *seen, path string) error {
 		}
 		return nil
 	case bool:
-		at.of("a boolean", in.line())
+		at.of("a boolean", in.line)
 		return nil
 	case string:
-		at.of("a string", in.line())
+		at.of("a string", in.line)
 		return nil
 	case json.Number:
-		at.of("a number", in.line())
+		at.of("a number", in.line)
 		at.number(token.String())
 		return nil
 	}
@@ -168,7 +168,7 @@ func (in *inferrer) value(at *seen, path string) error {
 		return fmt.Errorf("%s:%d: objects and lists are more than %d deep", in.file, in.line(), deepest)
 	}
 	if token == json.Delim('[') {
-		at.of("a list", in.line())
+		at.of("a list", in.line)
 		if at.element == nil {
 			at.element = new(seen)
 		}
@@ -178,7 +178,7 @@ func (in *inferrer) value(at *seen, path string) error {
 			}
 		}
 	} else {
-		at.of("an object", in.line())
+		at.of("an object", in.line)
 		at.objects++
 		for in.decoder.More() {
 			key, err := in.decoder.Token()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -46,11 +47,13 @@ type shaper struct {
 func shaped(root *seen, file, name string) (*Schema, error) {
 	var sh *shaper
 	var top *shape
-	for deepest := deepest; ; deepest-- { // as deep as the number of types allows
+	down := func(deepest int) (fits bool) {
 		sh = &shaper{deepest: deepest}
-		if top = sh.message(root, "", 0); sh.messages <= mostMessages || deepest == 1 {
-			break
-		}
+		top = sh.message(root, "", 0)
+		return sh.messages <= mostMessages
+	}
+	if !down(deepest) { // as deep as the number of types allows
+		down(max(1, sort.Search(deepest, func(i int) bool { return !down(i + 1) })))
 	}
 	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
 	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
