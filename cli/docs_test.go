@@ -113,6 +113,7 @@ func quick(args []string) (_ []string, ok bool) {
 // Every command in the README is executed, in order. Runs get a budget of seconds, benchmarks one
 // iteration. `go test work` is not: it runs this test. Without POSTAGE_LONG only quick ones are.
 func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	if !long() {
 		if err := os.WriteFile(filepath.Join(folder, "tiny.txt"), recorded(t)["one.txt"], 0o666); err != nil {
@@ -200,6 +201,7 @@ func TestReadmeCommands(t *testing.T) {
 // The workflow in docs/ci.md is carried out on a clone: its commands, in order, with the variables
 // that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
+	t.Parallel()
 	needLong(t, "builds postage twice")
 	needRepository(t)
 	folder := t.TempDir()
@@ -262,6 +264,7 @@ func TestWorkflow(t *testing.T) {
 
 // actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
 func TestGitHubWorkflows(t *testing.T) {
+	t.Parallel()
 	needLong(t, "builds actionlint")
 	lint, err := exec.Command("go", "-C", filepath.Join(repository, "tools"), "tool", "-n", "actionlint").Output()
 	if err != nil {
@@ -298,6 +301,7 @@ func TestGitHubWorkflows(t *testing.T) {
 // The GitLab job of docs/ci.md follows GitLab's published schema, which the PyPI package
 // check-jsonschema contains.
 func TestGitLabJob(t *testing.T) {
+	t.Parallel()
 	needLong(t, "installs a package from PyPI")
 	job := ""
 	for _, block := range fenced(t, "docs/ci.md", "yaml") {
@@ -326,6 +330,7 @@ func TestGitLabJob(t *testing.T) {
 // CONTRIBUTING.md is followed to the letter. Its two files lie over the repository's, so that only
 // what imports them is compiled anew.
 func TestContributing(t *testing.T) {
+	t.Parallel()
 	needLong(t, "builds postage with a contender more")
 	root, err := filepath.Abs(repository)
 	if err != nil {

@@ -108,6 +108,7 @@ postage_load_failures_total{reason="status 418"} 25
 // A real Prometheus scrapes the metrics, receives them by remote write, and returns the run's
 // figures.
 func TestLoadPrometheus(t *testing.T) {
+	t.Parallel()
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
 		if os.Getenv("CI") != "" {
@@ -213,6 +214,7 @@ func TestLoadPrometheus(t *testing.T) {
 
 // A receiver that refuses is reported once, at the end.
 func TestLoadPrometheusRefused(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	f := loadFlags{proto: "http1", prometheusWrite: server.URL + "/wrong"}
@@ -236,6 +238,7 @@ func TestLoadPrometheusRefused(t *testing.T) {
 
 // The metrics are exported without any other output by the second.
 func TestLoadPrometheusAlone(t *testing.T) {
+	t.Parallel()
 	var written atomic.Int64
 	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte("latency_seconds")) {

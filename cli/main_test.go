@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,43 +21,44 @@ import (
 // postage runs the command in this process.
 var postage = program{stage.Suites()}
 
-// executable is the command as "go run" builds it: in such a folder, and without its commit.
-var executable struct {
-	once   sync.Once
-	folder string
-	err    error
-}
+// executable is the command as "go run" builds it. It is in the build cache if anybody has run it
+// before: linking takes as long as a test.
+var executable = sync.OnceValues(func() (string, error) {
+	for range 2 { // what is linked now is gone when go ends, and in the cache for the next
+		cmd := exec.Command("go", "run", "-exec", "echo", "./cmd/postage")
+		cmd.Dir = repository
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("go run: %w\n%s", err, &stderr)
+		}
+		path := strings.TrimSpace(string(out))
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("go run keeps no program in its cache")
+})
 
 // built is the path of the command, built: measuring starts the program again.
 func built(t *testing.T) string {
 	t.Helper()
-	e := &executable
-	e.once.Do(func() {
-		if e.folder, e.err = os.MkdirTemp("", "go-build"); e.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", e.folder, "./cmd/postage")
-		cmd.Dir = repository
-		if out, err := cmd.CombinedOutput(); err != nil {
-			e.err = fmt.Errorf("go build: %w\n%s", err, out)
-		}
-	})
-	if e.err != nil {
-		t.Fatal(e.err)
+	path, err := executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(e.folder, "postage")
+	return path
 }
 
-// TestMain has four scripts run side by side, however few processors there are: most of them wait
-// for a server or for a budget.
+// TestMain has four tests run side by side, however few processors there are: most of those that
+// are parallel wait for a server or for a budget.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
-	_ = os.RemoveAll(executable.folder) // nothing, if it is ""
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // long is the rule of CONTRIBUTING.md for what costs more than everybody's tests may.
@@ -70,22 +72,24 @@ func needLong(t *testing.T, why string) {
 	}
 }
 
-var records map[string][]byte
-
-// recorded are the records of two short runs, which scripts begin with. They are measured once,
-// side by side: what they say does not matter.
-func recorded(t *testing.T) map[string][]byte {
-	t.Helper()
-	if records != nil {
-		return records
+// records are those of two short runs, which scripts begin with. They are measured once, side by
+// side: what they say does not matter.
+var records = sync.OnceValues(func() (map[string][]byte, error) {
+	bin, err := executable()
+	if err != nil {
+		return nil, err
 	}
+	folder, err := os.MkdirTemp("", "postage-records-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
 	names := []string{"one.txt", "two.txt"}
 	texts, errs := make([][]byte, len(names)), make([]error, len(names))
 	var runs sync.WaitGroup
 	for i, name := range names {
-		folder, bin := t.TempDir(), built(t)
 		runs.Go(func() {
-			cmd := exec.Command(bin, "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "6s", "--precision", "40%", "--out", name)
+			cmd := exec.Command(bin, "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "2s", "--precision", "40%", "--out", name)
 			cmd.Dir = folder
 			if out, err := cmd.CombinedOutput(); err != nil {
 				errs[i] = fmt.Errorf("%w: %s", err, out)
@@ -95,19 +99,22 @@ func recorded(t *testing.T) map[string][]byte {
 		})
 	}
 	runs.Wait()
-	if err := errors.Join(errs...); err != nil {
+	return map[string][]byte{names[0]: texts[0], names[1]: texts[1]}, errors.Join(errs...)
+})
+
+func recorded(t *testing.T) map[string][]byte {
+	t.Helper()
+	r, err := records()
+	if err != nil {
 		t.Fatal(err)
 	}
-	records = map[string][]byte{}
-	for i, name := range names {
-		records[name] = texts[i]
-	}
-	return records
+	return r
 }
 
 // Each script has commands, and what they print. It begins with the records of two runs, one.txt
 // and two.txt. What follows "[!long] stop" costs more.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	bin := filepath.Dir(built(t))
 	caches, err := build.Output(t.Context(), "", "go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY")
 	if err != nil {

@@ -89,6 +89,7 @@ func ended(t *testing.T, pids []int) {
 }
 
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	children := workers(t, s.cmd.Process.Pid)
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -112,6 +113,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestKilledAndResumed(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	children := workers(t, s.cmd.Process.Pid)
 	if err := s.cmd.Process.Kill(); err != nil {

@@ -65,6 +65,7 @@ func TestReport(t *testing.T) {
 
 // The page of a run of all rows takes at most 700 bytes a row.
 func TestReportOfAll(t *testing.T) {
+	t.Parallel()
 	rec := everything(14)
 	var page bytes.Buffer
 	if err := report.HTML(&page, report.Contents{Runs: []report.NamedRun{{Name: "all.txt", Record: rec}}, Claims: claims.Check(claims.All(), []*record.Record{rec})}); err != nil {
