@@ -107,7 +107,7 @@ func packBase64(data []byte, text string) []byte {
 
 // appendToken appends the last part of the endpoint.
 func (s Subscription) appendToken(dst []byte) []byte {
-	rest, flags := s.data[flagsAt+1:], s.data[flagsAt]
+	rest, flags := s.raw()[flagsAt+1:], s.raw()[flagsAt]
 	if flags&hasExpiry != 0 {
 		rest = rest[8:]
 	}
@@ -148,7 +148,7 @@ func (s Subscription) requestURL() url.URL {
 	base := s.base.Value()
 	endpoint := s.endpoint(&base)
 	scheme, host, _ := strings.Cut(base.origin, "://")
-	if base.plain && s.data[flagsAt]&isPacked != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
+	if base.plain && s.raw()[flagsAt]&isPacked != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
 		u := url.URL{Scheme: scheme, Host: host}
 		u.Path, u.RawQuery, _ = strings.Cut(endpoint[base.pathAt:], "?")
 		return u

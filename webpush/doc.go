@@ -1,6 +1,13 @@
-// Package webpush encrypts, signs and sends Web Push messages: the protocol of
-// RFC 8030, the content coding of RFC 8188, the key agreement of RFC 8291 and
-// the sender identification (VAPID) of RFC 8292.
+// Package webpush encrypts, signs and sends Web Push messages: the protocol of RFC 8030, the content
+// coding of RFC 8188, the key agreement of RFC 8291 and the sender identification (VAPID) of RFC
+// 8292.
+//
+//	sub, err := webpush.ParseSubscription(stored) // what the browser's toJSON() gave
+//	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com"})
+//	receipt, err := client.Send(ctx, sub, []byte("Dinner is ready"), webpush.Options{TTL: time.Hour})
+//	if errors.Is(err, webpush.Gone) {
+//		// the browser has unsubscribed: forget sub
+//	}
 //
 // A message goes through four steps, and each can be used on its own:
 //
@@ -23,7 +30,8 @@
 // encryption key and nonce. Keys that are reused live in memory only.
 //
 // No secret (private key, authentication secret, endpoint path, token) appears
-// in an error or in the formatted or logged form of any type here.
+// in an error or in the formatted or logged form of any type here. But fmt prints the fields of a
+// [Header] that is in a field of yours which is not exported.
 //
 // Note: what was left out. The older "aesgcm" coding is not made: every current browser reads
 // aes128gcm. Messages of more than one record are not made: RFC 8291 section 4 forbids them. Salts

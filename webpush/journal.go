@@ -82,10 +82,17 @@ func OpenJournal(name, broadcast string) (*Journal, error) {
 }
 
 func (j *Journal) read(broadcast string) error {
+	head, err := json.Marshal(journalHead{journalKind, broadcast})
+	if err != nil {
+		return err
+	}
 	r := bufio.NewReaderSize(j.file, 1<<16)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF { // what is left is half a line, or nothing
+			if n == 1 && !bytes.HasPrefix(head, line) {
+				return errors.New("not the journal of this broadcast")
+			}
 			break
 		} else if err != nil {
 			return err

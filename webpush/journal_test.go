@@ -172,6 +172,34 @@ func TestJournalIsLocked(t *testing.T) {
 	journal.Close()
 }
 
+// TestJournalOfAnotherFile opens files that are no journals: they stay as they are. Only the
+// beginning of a journal's own first line may be cut off.
+func TestJournalOfAnotherFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "subscriptions.json")
+	for _, text := range []string{`{"subscriptions":[]}`, "x", `{"journal":"webpush 2","broadcast":"other`, `{"journal":"webpush 1"`, strings.Repeat("a", 1<<20)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if journal, err := webpush.OpenJournal(name, "one"); err == nil {
+			t.Errorf("%.50s: opened", text)
+			journal.Close()
+		}
+		if now, err := os.ReadFile(name); err != nil || string(now) != text {
+			t.Errorf("%.50s: %d bytes are left of %d, %v", text, len(now), len(text), err)
+		}
+	}
+	for _, text := range []string{"", `{`, `{"journal":"webpush 2","broadcast":"one"}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		journal, err := webpush.OpenJournal(name, "one")
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		journal.Close()
+	}
+}
+
 // TestJournal reads back what it wrote, cut off at every byte of its last lines.
 func TestJournal(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results.ndjson")

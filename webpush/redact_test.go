@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"strings"
 	"testing"
@@ -23,15 +24,22 @@ func TestNothingFormatsASecret(t *testing.T) {
 	token, _, _ := strings.Cut(strings.TrimPrefix(header.Authorization, "vapid t="), ",")
 	raw := mustDecode(t, w.keys.PrivateKey())
 	endpointURL := sub.requestURL()
+	token0 := sub.Endpoint()[strings.LastIndexByte(sub.Endpoint(), '/')+1:]
 	secrets := []string{
 		encodeBase64([]byte(sub.auth())), fmt.Sprintf("%x", sub.auth()), fmt.Sprintf("%d", []byte(sub.auth())), fmt.Sprintf("%v", []byte(sub.auth()[:4]))[1:8],
 		endpointURL.Path, token, w.keys.PrivateKey(), fmt.Sprintf("%x", raw), fmt.Sprintf("%v", raw[:6])[1:12], new(big.Int).SetBytes(raw).String(),
+		sub.auth(), fmt.Sprintf("%X", sub.auth()), strings.Trim(fmt.Sprintf("%q", sub.auth()), `"`), token0,
 	}
 	values := map[string]any{
 		"Subscription": sub, "*Subscription": &sub, "VAPIDKeys": w.keys, "KeyRing": client.signer.keys, "Sealer": client.sealer,
 		"Signer": client.signer, "Client": client, "Header": header, "Config": Config{Keys: client.signer.keys},
 		"slice": []Subscription{sub}, "map": map[string]*VAPIDKeys{"a": w.keys}, "struct": struct{ S Subscription }{sub},
 		"SendError": (&delivery{sub: sub}).fail(Invalid, errNoSubscription).Err, "Result": (&delivery{sub: sub}).fail(Invalid, errNoSubscription),
+	}
+	for name, value := range maps.Clone(values) {
+		if name != "Header" { // whose fields are exported
+			values["in "+name] = struct{ v any }{value} // fmt calls no method of a field that is not exported
+		}
 	}
 	for name, value := range values {
 		var log bytes.Buffer

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unique"
+	"unsafe"
 )
 
 // Sizes of the two keys of a subscription (RFC 8291 sections 3.1 and 3.2).
@@ -27,16 +28,17 @@ const maxSubscriptionBytes = 16 << 10
 // [NewSubscription] and keep it: parsing costs a check that a point is on the
 // curve, sending does not.
 //
-// A Subscription is an immutable value of three words, comparable, and safe for
-// use by any number of goroutines. With Google's, Mozilla's and Apple's endpoints it
-// takes less than 250 bytes of memory in one allocation. The zero value is not a
+// A Subscription is an immutable value of three words, safe for use by any number of goroutines.
+// Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
+// Mozilla's and Apple's endpoints it takes less than 250 bytes of memory in one allocation. The zero value is not a
 // subscription; sending to it fails.
 //
 // Formatting and logging it shows its origin and fingerprint only.
 // [Subscription.JSON] gives all of it, authentication secret included, to be stored.
 type Subscription struct {
 	base unique.Handle[endpointBase]
-	data string // keys, expiry and the rest of the endpoint: see compact.go
+	data *byte // keys, expiry and the rest of the endpoint: see compact.go
+	size int   // of data, in bytes
 }
 
 // A SubscriptionOption changes how a subscription is read.
@@ -163,7 +165,8 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
-	return Subscription{base, string(pack(data, o.expires, token))}, nil
+	text := string(pack(data, o.expires, token))
+	return Subscription{base, unsafe.StringData(text), len(text)}, nil
 }
 
 func decodeKey(member, text string, sizeBytes int) ([]byte, error) {
@@ -183,19 +186,23 @@ func decodeKey(member, text string, sizeBytes int) ([]byte, error) {
 	return b, nil
 }
 
+// raw is what data points to. It is no string, because fmt calls no method of a caller's field that
+// is not exported, and would print it; of a pointer to a byte it prints the number.
+func (s Subscription) raw() string { return unsafe.String(s.data, s.size) }
+
 // appendPublic appends the browser's public key, an uncompressed point.
 func (s Subscription) appendPublic(dst []byte) []byte {
-	return append(append(dst, 4), s.data[:authAt]...)
+	return append(append(dst, 4), s.raw()[:authAt]...)
 }
 
 // auth is the authentication secret.
-func (s Subscription) auth() string { return s.data[authAt:flagsAt] }
+func (s Subscription) auth() string { return s.raw()[authAt:flagsAt] }
 
 // keys identifies the browser's subscription: every subscription has different keys.
-func (s Subscription) keys() string { return s.data[:flagsAt] }
+func (s Subscription) keys() string { return s.raw()[:flagsAt] }
 
 // IsZero reports whether s is the zero value, which is no subscription.
-func (s Subscription) IsZero() bool { return s.data == "" }
+func (s Subscription) IsZero() bool { return s.data == nil }
 
 // Endpoint is the URL to post to, as the browser gave it. Treat it as a secret:
 // where no VAPID key restricts it, anyone who knows it may send.
@@ -227,10 +234,10 @@ func (s Subscription) ServerKey() string {
 
 // Expires is the browser's expirationTime, if it gave one.
 func (s Subscription) Expires() (time.Time, bool) {
-	if s.IsZero() || s.data[flagsAt]&hasExpiry == 0 {
+	if s.IsZero() || s.raw()[flagsAt]&hasExpiry == 0 {
 		return time.Time{}, false
 	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.data[flagsAt+1:][:8])))), true
+	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.raw()[flagsAt+1:][:8])))), true
 }
 
 // Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and journals, and

@@ -75,16 +75,19 @@ func PublicAddress(a netip.Addr) bool {
 		b := a.As16()
 		return PublicAddress(netip.AddrFrom4([4]byte(b[12:])))
 	}
-	return true
+	return a.Is4() || global.Contains(a)
 }
 
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+var (
+	nat64  = netip.MustParsePrefix("64:ff9b::/96")
+	global = netip.MustParsePrefix("2000::/3") // all that IPv6 addresses are given out of (RFC 4291)
+)
 
 // notPublic has the remaining prefixes of the registries of RFC 6890.
 var notPublic = func() (prefixes []netip.Prefix) {
 	for _, text := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
+		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	} {
 		prefixes = append(prefixes, netip.MustParsePrefix(text))
 	}

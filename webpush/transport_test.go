@@ -23,6 +23,7 @@ func TestPublicAddress(t *testing.T) {
 		"169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "fd00::1": false, "100.64.0.1": false, "224.0.0.1": false, "ff02::1": false, "255.255.255.255": false,
 		"198.18.0.1": false, "192.0.2.1": false, "240.0.0.1": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "64:ff9b::10.0.0.1": false, "64:ff9b::169.254.169.254": false,
 		"5f00::1": false, "100::1": false, "100:0:0:1::1": false, "2002:7f00:1::": false, "2001:db8::1": false, "::127.0.0.1": false,
+		"::ffff:0:127.0.0.1": false, "64:ff9b:1::7f00:1": false, "fec0::1": false, "4000::1": false, "3fff::1": false, "3ffe::1": true, // the last three as the registry of IPv6 has them
 	} {
 		if got := PublicAddress(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
