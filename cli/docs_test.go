@@ -201,7 +201,6 @@ func TestReadmeCommands(t *testing.T) {
 // The workflow in docs/ci.md is carried out on a clone: its commands, in order, with the variables
 // that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
-	t.Parallel()
 	needLong(t, "builds postage twice")
 	needRepository(t)
 	folder := t.TempDir()
@@ -330,7 +329,6 @@ func TestGitLabJob(t *testing.T) {
 // CONTRIBUTING.md is followed to the letter. Its two files lie over the repository's, so that only
 // what imports them is compiled anew.
 func TestContributing(t *testing.T) {
-	t.Parallel()
 	needLong(t, "builds postage with a contender more")
 	root, err := filepath.Abs(repository)
 	if err != nil {

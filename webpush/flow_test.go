@@ -140,7 +140,8 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 	for range 500 {
 		service.Inject(pushtest.WNSThrottled(time.Hour))
 	}
-	client := newClient(t, service, webpush.Config{})
+	// The first pause has not ended when Send is called, however slow the machine is.
+	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}})
 	_, subs := audience(t, service, 500)
 	counts := make(map[webpush.Outcome]int)
 	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
