@@ -240,19 +240,17 @@ func (s *session) execute(sql string) {
 }
 
 // attributeColumns are the columns of the answer to pgbulk's question about a table.
-var attributeColumns = []string{"attname", "attnotnull", "type", "cast", "collation", "toasts", "always", "usage", "default", "receive", "unchecked",
-	"direct", "temp", "rekeys", "triggers", "table", "qualified", "role"}
+var attributeColumns = []string{"attname", "type", "cast", "collation", "attribute flags", "type flags", "table flags, OID and name", "role"}
 
 // attributes answers pgbulk's question about a table. The first column is not null: it is its key.
 // COPY straight into it is not as good as INSERT.
 func (s *session) attributes() {
 	for i, c := range s.columns {
-		notNull := "f"
+		flags := "ffff"
 		if i == 0 {
-			notNull = "t"
+			flags = "tfff"
 		}
-		values := []string{c, notNull, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "", "f", "f", "t", "f", "t", "f",
-			"f", "t", "f", "f", "1", "public.t", "x"}
+		values := []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftff1 public.t", "x"}
 		b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
 		for _, v := range values {
 			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
