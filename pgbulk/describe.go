@@ -124,8 +124,8 @@ func (l *layout) nameCollations(ctx context.Context, pc *pgconn.PgConn, b *buffe
 }
 
 // describe asks the server for a table's columns, in one round trip, for collations that columns
-// name in another, and for the table's indexes in one more if a key may have NULLs. The types come from the description of a query, which gives a domain's
-// base type: that is the type with a codec.
+// name in another, and for the table's indexes in one more if a key may have NULLs. The types come
+// from the description of a query, which gives a domain's base type: that is the type with a codec.
 func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
 	conn, t, o := p.conn, &p.table, &p.options
 	pc := conn.PgConn()
