@@ -11,6 +11,11 @@
 //	UnmarshalOwn([]byte) error                 sets it as proto.Unmarshal does, all in memory of its own
 //	UnmarshalAlias([]byte) error               sets it; strings and bytes are parts of the input
 //	UnmarshalReuse([]byte) error               the same, in memory that it holds; with the parameter reuse
+//
+// Nothing of a message that UnmarshalReuse decodes into may be in use elsewhere, nor be in it
+// twice. With the parameter names=vt it has vtprotobuf's methods too: MarshalVT and its like do not
+// look for required fields, MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT
+// merges, and UnmarshalVTUnsafe leaves strings and bytes as parts of the input.
 package pbfast
 
 import (

@@ -5,9 +5,6 @@ import "slices"
 // reuseFace writes the method UnmarshalReuse.
 func (g *generator) reuseFace(msg *message, init bool) {
 	t := msg.GoIdent.GoName
-	g.f("// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional")
-	g.f("// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there")
-	g.f("// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.")
 	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", t)
 	g.f("var d %s", g.rt("Decoder"))
 	g.finish("m, m.pbfastReuse(d.Start(data, 0))", init)

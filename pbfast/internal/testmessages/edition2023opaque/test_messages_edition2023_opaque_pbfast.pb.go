@@ -38,88 +38,51 @@ func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *ComplexMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *ComplexMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *ComplexMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ComplexMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *ComplexMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *ComplexMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ComplexMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *ComplexMessage) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *ComplexMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *ComplexMessage) CloneVT() *ComplexMessage { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *ComplexMessage) CloneVT() *ComplexMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*ComplexMessage)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *ComplexMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *ComplexMessage) EqualVT(other *ComplexMessage) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*ComplexMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *ComplexMessage) SizeOf() (n int) {
@@ -214,9 +177,6 @@ func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -225,82 +185,50 @@ func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesEdition2023) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesEdition2023) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestAllTypesEdition2023) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestAllTypesEdition2023) CloneVT() *TestAllTypesEdition2023 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestAllTypesEdition2023) CloneVT() *TestAllTypesEdition2023 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesEdition2023)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesEdition2023) EqualVT(other *TestAllTypesEdition2023) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesEdition2023)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesEdition2023) SizeOf() (n int) {
@@ -3127,9 +3055,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mod
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -3138,84 +3063,58 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) erro
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesEdition2023_NestedMessage) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesEdition2023_NestedMessage) CloneVT() *TestAllTypesEdition2023_NestedMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesEdition2023_NestedMessage)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesEdition2023_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesEdition2023_NestedMessage) EqualVT(other *TestAllTypesEdition2023_NestedMessage) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesEdition2023_NestedMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
@@ -3335,92 +3234,63 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastUnmarshal(data []byte, mod
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesEdition2023_GroupLikeType) CloneVT() *TestAllTypesEdition2023_GroupLikeType {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesEdition2023_GroupLikeType)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesEdition2023_GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesEdition2023_GroupLikeType) EqualVT(other *TestAllTypesEdition2023_GroupLikeType) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesEdition2023_GroupLikeType)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
@@ -3529,90 +3399,57 @@ func (m *ForeignMessageEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mo
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *ForeignMessageEdition2023) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageEdition2023) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessageEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *ForeignMessageEdition2023) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *ForeignMessageEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *ForeignMessageEdition2023) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
-func (m *ForeignMessageEdition2023) CloneVT() *ForeignMessageEdition2023 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*ForeignMessageEdition2023)
-}
+func (m *ForeignMessageEdition2023) CloneVT() *ForeignMessageEdition2023 { return runtime.Clone(m) }
 
-// CloneMessageVT is CloneVT.
 func (m *ForeignMessageEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *ForeignMessageEdition2023) EqualVT(other *ForeignMessageEdition2023) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*ForeignMessageEdition2023)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *ForeignMessageEdition2023) SizeOf() (n int) {
@@ -3706,88 +3543,51 @@ func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *GroupLikeType) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *GroupLikeType) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *GroupLikeType) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupLikeType) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *GroupLikeType) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupLikeType) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *GroupLikeType) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *GroupLikeType) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *GroupLikeType) CloneVT() *GroupLikeType { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *GroupLikeType) CloneVT() *GroupLikeType {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*GroupLikeType)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *GroupLikeType) EqualVT(other *GroupLikeType) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*GroupLikeType)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *GroupLikeType) SizeOf() (n int) {

@@ -33,9 +33,6 @@ func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *M) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -44,79 +41,41 @@ func (m *M) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *M) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *M) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *M) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *M) MarshalToVT(data []byte) (int, error) { return m.MarshalToSizedBufferVT(data[:m.SizeOf()]) }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *M) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *M) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *M) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *M) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *M) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *M) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *M) UnmarshalVT(data []byte) error {
+func (m *M) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *M) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *M) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *M) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *M) CloneVT() *M { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *M) CloneVT() *M {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*M)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *M) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *M) EqualVT(other *M) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *M) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*M)
-	return ok && m.EqualVT(o)
-}
+func (m *M) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *M) SizeOf() (n int) {
 	if m == nil {
@@ -302,9 +261,6 @@ func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *M_Deep) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -313,81 +269,45 @@ func (m *M_Deep) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *M_Deep) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *M_Deep) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *M_Deep) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *M_Deep) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *M_Deep) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *M_Deep) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *M_Deep) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *M_Deep) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *M_Deep) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *M_Deep) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *M_Deep) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *M_Deep) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *M_Deep) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *M_Deep) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *M_Deep) CloneVT() *M_Deep { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *M_Deep) CloneVT() *M_Deep {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*M_Deep)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *M_Deep) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *M_Deep) EqualVT(other *M_Deep) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *M_Deep) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*M_Deep)
-	return ok && m.EqualVT(o)
-}
+func (m *M_Deep) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *M_Deep) SizeOf() (n int) {
 	if m == nil {
@@ -499,89 +419,48 @@ func (m *Whole) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Whole) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *Whole) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Whole) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Whole) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Whole) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Whole) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Whole) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Whole) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Whole) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Whole) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Whole) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *Whole) UnmarshalVT(data []byte) error {
+func (m *Whole) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Whole) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Whole) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Whole) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Whole) CloneVT() *Whole { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Whole) CloneVT() *Whole {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Whole)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Whole) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Whole) EqualVT(other *Whole) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Whole) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Whole)
-	return ok && m.EqualVT(o)
-}
+func (m *Whole) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Whole) SizeOf() (n int) {
 	if m == nil {
@@ -957,89 +836,48 @@ func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Part) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *Part) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Part) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Part) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Part) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Part) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Part) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Part) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Part) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Part) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Part) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *Part) UnmarshalVT(data []byte) error {
+func (m *Part) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Part) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Part) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Part) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Part) CloneVT() *Part { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Part) CloneVT() *Part {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Part)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Part) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Part) EqualVT(other *Part) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Part) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Part)
-	return ok && m.EqualVT(o)
-}
+func (m *Part) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Part) SizeOf() (n int) {
 	if m == nil {
@@ -1237,89 +1075,48 @@ func (m *Inner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Inner) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *Inner) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Inner) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Inner) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Inner) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Inner) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Inner) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Inner) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Inner) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Inner) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Inner) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *Inner) UnmarshalVT(data []byte) error {
+func (m *Inner) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Inner) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Inner) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Inner) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Inner) CloneVT() *Inner { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Inner) CloneVT() *Inner {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Inner)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Inner) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Inner) EqualVT(other *Inner) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Inner) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Inner)
-	return ok && m.EqualVT(o)
-}
+func (m *Inner) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Inner) SizeOf() (n int) {
 	if m == nil {
@@ -1435,89 +1232,48 @@ func (m *Shared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Shared) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *Shared) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Shared) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Shared) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Shared) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Shared) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Shared) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Shared) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Shared) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Shared) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Shared) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *Shared) UnmarshalVT(data []byte) error {
+func (m *Shared) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Copied) }
+
+func (m *Shared) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Shared) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Copied)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Shared) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Shared) CloneVT() *Shared { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Shared) CloneVT() *Shared {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Shared)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Shared) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Shared) EqualVT(other *Shared) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Shared) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Shared)
-	return ok && m.EqualVT(o)
-}
+func (m *Shared) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Shared) SizeOf() (n int) {
 	if m == nil {
@@ -1684,88 +1440,51 @@ func (m *PartlyShared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *PartlyShared) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *PartlyShared) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *PartlyShared) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *PartlyShared) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *PartlyShared) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *PartlyShared) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *PartlyShared) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *PartlyShared) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *PartlyShared) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *PartlyShared) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *PartlyShared) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *PartlyShared) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Share|runtime.Copied)
+}
+
+func (m *PartlyShared) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *PartlyShared) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart|runtime.Share|runtime.Copied)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *PartlyShared) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *PartlyShared) CloneVT() *PartlyShared { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *PartlyShared) CloneVT() *PartlyShared {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*PartlyShared)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *PartlyShared) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *PartlyShared) EqualVT(other *PartlyShared) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *PartlyShared) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*PartlyShared)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *PartlyShared) SizeOf() (n int) {
@@ -1936,9 +1655,6 @@ func (m *Chooser) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Chooser) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -1947,81 +1663,45 @@ func (m *Chooser) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *Chooser) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Chooser) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Chooser) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Chooser) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Chooser) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Chooser) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Chooser) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Chooser) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Chooser) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Chooser) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *Chooser) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *Chooser) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Chooser) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Chooser) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Chooser) CloneVT() *Chooser { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Chooser) CloneVT() *Chooser {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Chooser)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Chooser) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Chooser) EqualVT(other *Chooser) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Chooser) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Chooser)
-	return ok && m.EqualVT(o)
-}
+func (m *Chooser) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Chooser) SizeOf() (n int) {
 	if m == nil {
@@ -2145,9 +1825,6 @@ func (m *Needs) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Needs) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -2156,81 +1833,43 @@ func (m *Needs) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *Needs) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *Needs) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *Needs) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *Needs) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *Needs) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *Needs) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *Needs) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *Needs) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Needs) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *Needs) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
-func (m *Needs) UnmarshalVT(data []byte) error {
+func (m *Needs) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Needs) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Needs) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *Needs) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *Needs) CloneVT() *Needs { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *Needs) CloneVT() *Needs {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*Needs)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *Needs) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *Needs) EqualVT(other *Needs) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *Needs) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*Needs)
-	return ok && m.EqualVT(o)
-}
+func (m *Needs) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *Needs) SizeOf() (n int) {
 	if m == nil {

@@ -37,9 +37,6 @@ func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) err
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -48,80 +45,46 @@ func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesProto2) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestAllTypesProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestAllTypesProto2) CloneVT() *TestAllTypesProto2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestAllTypesProto2) CloneVT() *TestAllTypesProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2) EqualVT(other *TestAllTypesProto2) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2) SizeOf() (n int) {
@@ -3529,9 +3492,6 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode run
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -3540,82 +3500,54 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto2_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto2_NestedMessage) CloneVT() *TestAllTypesProto2_NestedMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_NestedMessage)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_NestedMessage) EqualVT(other *TestAllTypesProto2_NestedMessage) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_NestedMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
@@ -3733,90 +3665,55 @@ func (m *TestAllTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestAllTypesProto2_Data) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestAllTypesProto2_Data) CloneVT() *TestAllTypesProto2_Data { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestAllTypesProto2_Data) CloneVT() *TestAllTypesProto2_Data {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_Data)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_Data) EqualVT(other *TestAllTypesProto2_Data) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_Data)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
@@ -3930,92 +3827,63 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastUnmarshal(data []byte, mo
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto2_MultiWordGroupField) CloneVT() *TestAllTypesProto2_MultiWordGroupField {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_MultiWordGroupField)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_MultiWordGroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_MultiWordGroupField) EqualVT(other *TestAllTypesProto2_MultiWordGroupField) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_MultiWordGroupField)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
@@ -4117,94 +3985,65 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension1 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension1)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
 	return m.CloneVT()
 }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension1) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension1)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
@@ -4337,94 +4176,65 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension2)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
 	return m.CloneVT()
 }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension2) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
@@ -4513,92 +4323,63 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastUnmarshal(data []byte, mod
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto2_ExtensionWithOneof) CloneVT() *TestAllTypesProto2_ExtensionWithOneof {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto2_ExtensionWithOneof)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto2_ExtensionWithOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto2_ExtensionWithOneof) EqualVT(other *TestAllTypesProto2_ExtensionWithOneof) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto2_ExtensionWithOneof)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
@@ -4716,90 +4497,55 @@ func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *ForeignMessageProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessageProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *ForeignMessageProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *ForeignMessageProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *ForeignMessageProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *ForeignMessageProto2) CloneVT() *ForeignMessageProto2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *ForeignMessageProto2) CloneVT() *ForeignMessageProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*ForeignMessageProto2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *ForeignMessageProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *ForeignMessageProto2) EqualVT(other *ForeignMessageProto2) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*ForeignMessageProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *ForeignMessageProto2) SizeOf() (n int) {
@@ -4896,89 +4642,50 @@ func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupField) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *GroupField) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *GroupField) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *GroupField) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupField) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *GroupField) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *GroupField) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupField) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *GroupField) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *GroupField) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *GroupField) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *GroupField) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *GroupField) CloneVT() *GroupField { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *GroupField) CloneVT() *GroupField {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*GroupField)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *GroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *GroupField) EqualVT(other *GroupField) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
-func (m *GroupField) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*GroupField)
-	return ok && m.EqualVT(o)
-}
+func (m *GroupField) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
 func (m *GroupField) SizeOf() (n int) {
 	if m == nil {
@@ -5077,90 +4784,55 @@ func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *UnknownToTestAllTypes) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *UnknownToTestAllTypes) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *UnknownToTestAllTypes) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *UnknownToTestAllTypes) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *UnknownToTestAllTypes) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *UnknownToTestAllTypes) CloneVT() *UnknownToTestAllTypes { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *UnknownToTestAllTypes) CloneVT() *UnknownToTestAllTypes {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*UnknownToTestAllTypes)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *UnknownToTestAllTypes) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *UnknownToTestAllTypes) EqualVT(other *UnknownToTestAllTypes) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*UnknownToTestAllTypes)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *UnknownToTestAllTypes) SizeOf() (n int) {
@@ -5409,90 +5081,61 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastUnmarshal(data []byte, mode 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *UnknownToTestAllTypes_OptionalGroup) CloneVT() *UnknownToTestAllTypes_OptionalGroup {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*UnknownToTestAllTypes_OptionalGroup)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *UnknownToTestAllTypes_OptionalGroup) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *UnknownToTestAllTypes_OptionalGroup) EqualVT(other *UnknownToTestAllTypes_OptionalGroup) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*UnknownToTestAllTypes_OptionalGroup)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
@@ -5583,90 +5226,55 @@ func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *NullHypothesisProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *NullHypothesisProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *NullHypothesisProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *NullHypothesisProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *NullHypothesisProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *NullHypothesisProto2) CloneVT() *NullHypothesisProto2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *NullHypothesisProto2) CloneVT() *NullHypothesisProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*NullHypothesisProto2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *NullHypothesisProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *NullHypothesisProto2) EqualVT(other *NullHypothesisProto2) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*NullHypothesisProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *NullHypothesisProto2) SizeOf() (n int) {
@@ -5742,88 +5350,51 @@ func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *EnumOnlyProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *EnumOnlyProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *EnumOnlyProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *EnumOnlyProto2) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *EnumOnlyProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *EnumOnlyProto2) CloneVT() *EnumOnlyProto2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *EnumOnlyProto2) CloneVT() *EnumOnlyProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*EnumOnlyProto2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *EnumOnlyProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *EnumOnlyProto2) EqualVT(other *EnumOnlyProto2) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*EnumOnlyProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *EnumOnlyProto2) SizeOf() (n int) {
@@ -5893,88 +5464,51 @@ func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *OneStringProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *OneStringProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *OneStringProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *OneStringProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *OneStringProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *OneStringProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *OneStringProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *OneStringProto2) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *OneStringProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *OneStringProto2) CloneVT() *OneStringProto2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *OneStringProto2) CloneVT() *OneStringProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*OneStringProto2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *OneStringProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *OneStringProto2) EqualVT(other *OneStringProto2) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*OneStringProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *OneStringProto2) SizeOf() (n int) {
@@ -6096,88 +5630,51 @@ func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *ProtoWithKeywords) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ProtoWithKeywords) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *ProtoWithKeywords) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *ProtoWithKeywords) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ProtoWithKeywords) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *ProtoWithKeywords) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *ProtoWithKeywords) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *ProtoWithKeywords) CloneVT() *ProtoWithKeywords { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *ProtoWithKeywords) CloneVT() *ProtoWithKeywords {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*ProtoWithKeywords)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *ProtoWithKeywords) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *ProtoWithKeywords) EqualVT(other *ProtoWithKeywords) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*ProtoWithKeywords)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *ProtoWithKeywords) SizeOf() (n int) {
@@ -6333,9 +5830,6 @@ func (m *TestAllRequiredTypesProto2) pbfastUnmarshal(data []byte, mode runtime.M
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -6344,82 +5838,52 @@ func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllRequiredTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllRequiredTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
-func (m *TestAllRequiredTypesProto2) CloneVT() *TestAllRequiredTypesProto2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllRequiredTypesProto2)
-}
+func (m *TestAllRequiredTypesProto2) CloneVT() *TestAllRequiredTypesProto2 { return runtime.Clone(m) }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllRequiredTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllRequiredTypesProto2) EqualVT(other *TestAllRequiredTypesProto2) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllRequiredTypesProto2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
@@ -7190,9 +6654,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, 
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -7201,84 +6662,58 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) e
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllRequiredTypesProto2_NestedMessage) CloneVT() *TestAllRequiredTypesProto2_NestedMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllRequiredTypesProto2_NestedMessage)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllRequiredTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllRequiredTypesProto2_NestedMessage) EqualVT(other *TestAllRequiredTypesProto2_NestedMessage) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllRequiredTypesProto2_NestedMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
@@ -7423,9 +6858,6 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastUnmarshal(data []byte, mode runt
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -7434,82 +6866,54 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllRequiredTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllRequiredTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllRequiredTypesProto2_Data) CloneVT() *TestAllRequiredTypesProto2_Data {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllRequiredTypesProto2_Data)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllRequiredTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllRequiredTypesProto2_Data) EqualVT(other *TestAllRequiredTypesProto2_Data) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllRequiredTypesProto2_Data)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
@@ -7617,9 +7021,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -7628,86 +7029,60 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension1 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
 	return m.CloneVT()
 }
 
-// EqualVT is proto.Equal.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
@@ -7846,9 +7221,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal
 	return proto.CheckInitialized(m)
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
@@ -7857,86 +7229,60 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(
 	return proto.CheckInitialized(m)
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
+	return runtime.MarshalNew(m)
 }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
-	return m.MarshalVT()
-}
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
 	return m.CloneVT()
 }
 
-// EqualVT is proto.Equal.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
@@ -8021,88 +7367,51 @@ func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof) CloneVT() *TestLargeOneof { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof) CloneVT() *TestLargeOneof {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof) EqualVT(other *TestLargeOneof) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof) SizeOf() (n int) {
@@ -8288,88 +7597,51 @@ func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof_A1) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A1) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A1) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof_A1) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A1) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof_A1) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof_A1) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof_A1) CloneVT() *TestLargeOneof_A1 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof_A1) CloneVT() *TestLargeOneof_A1 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof_A1)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof_A1) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof_A1) EqualVT(other *TestLargeOneof_A1) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof_A1)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof_A1) SizeOf() (n int) {
@@ -8445,88 +7717,51 @@ func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof_A2) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A2) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof_A2) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof_A2) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof_A2) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof_A2) CloneVT() *TestLargeOneof_A2 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof_A2) CloneVT() *TestLargeOneof_A2 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof_A2)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof_A2) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof_A2) EqualVT(other *TestLargeOneof_A2) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof_A2)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof_A2) SizeOf() (n int) {
@@ -8602,88 +7837,51 @@ func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof_A3) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A3) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof_A3) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof_A3) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof_A3) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof_A3) CloneVT() *TestLargeOneof_A3 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof_A3) CloneVT() *TestLargeOneof_A3 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof_A3)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof_A3) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof_A3) EqualVT(other *TestLargeOneof_A3) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof_A3)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof_A3) SizeOf() (n int) {
@@ -8759,88 +7957,51 @@ func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof_A4) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A4) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A4) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof_A4) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A4) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof_A4) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof_A4) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof_A4) CloneVT() *TestLargeOneof_A4 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof_A4) CloneVT() *TestLargeOneof_A4 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof_A4)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof_A4) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof_A4) EqualVT(other *TestLargeOneof_A4) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof_A4)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof_A4) SizeOf() (n int) {
@@ -8916,88 +8077,51 @@ func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestLargeOneof_A5) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A5) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestLargeOneof_A5) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestLargeOneof_A5) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A5) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestLargeOneof_A5) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestLargeOneof_A5) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestLargeOneof_A5) CloneVT() *TestLargeOneof_A5 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestLargeOneof_A5) CloneVT() *TestLargeOneof_A5 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestLargeOneof_A5)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestLargeOneof_A5) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestLargeOneof_A5) EqualVT(other *TestLargeOneof_A5) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestLargeOneof_A5)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestLargeOneof_A5) SizeOf() (n int) {

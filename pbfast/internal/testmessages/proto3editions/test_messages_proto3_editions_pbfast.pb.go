@@ -36,88 +36,51 @@ func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) err
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto3) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto3) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesProto3) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *TestAllTypesProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *TestAllTypesProto3) CloneVT() *TestAllTypesProto3 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *TestAllTypesProto3) CloneVT() *TestAllTypesProto3 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto3)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto3) EqualVT(other *TestAllTypesProto3) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto3)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto3) SizeOf() (n int) {
@@ -3301,90 +3264,59 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastUnmarshal(data []byte, mode run
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3_NestedMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *TestAllTypesProto3_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *TestAllTypesProto3_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *TestAllTypesProto3_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
+	return m.pbfastMerge(data, 0)
+}
+
+func (m *TestAllTypesProto3_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// CloneVT is proto.Clone.
 func (m *TestAllTypesProto3_NestedMessage) CloneVT() *TestAllTypesProto3_NestedMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*TestAllTypesProto3_NestedMessage)
+	return runtime.Clone(m)
 }
 
-// CloneMessageVT is CloneVT.
 func (m *TestAllTypesProto3_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *TestAllTypesProto3_NestedMessage) EqualVT(other *TestAllTypesProto3_NestedMessage) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*TestAllTypesProto3_NestedMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
@@ -3492,88 +3424,51 @@ func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *ForeignMessage) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessage) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *ForeignMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessage) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *ForeignMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *ForeignMessage) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *ForeignMessage) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *ForeignMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *ForeignMessage) CloneVT() *ForeignMessage { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *ForeignMessage) CloneVT() *ForeignMessage {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*ForeignMessage)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *ForeignMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *ForeignMessage) EqualVT(other *ForeignMessage) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*ForeignMessage)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *ForeignMessage) SizeOf() (n int) {
@@ -3659,90 +3554,55 @@ func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *NullHypothesisProto3) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto3) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *NullHypothesisProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *NullHypothesisProto3) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *NullHypothesisProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToVT(data)
+}
+
 func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *NullHypothesisProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *NullHypothesisProto3) CloneVT() *NullHypothesisProto3 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *NullHypothesisProto3) CloneVT() *NullHypothesisProto3 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*NullHypothesisProto3)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *NullHypothesisProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *NullHypothesisProto3) EqualVT(other *NullHypothesisProto3) bool {
 	return proto.Equal(m, other)
 }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*NullHypothesisProto3)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *NullHypothesisProto3) SizeOf() (n int) {
@@ -3818,88 +3678,51 @@ func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
-// SizeVT is SizeOf.
 func (m *EnumOnlyProto3) SizeVT() int { return m.SizeOf() }
 
-// MarshalVT returns the message's encoding. It does not look for required fields.
-func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	size := m.SizeOf()
-	data := make([]byte, size)
-	n, err := m.MarshalToSizedBufferVT(data)
-	if err != nil {
-		return nil, err
-	}
-	return data[len(data)-n:], nil
-}
+func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
 
-// MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto3) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
-// MarshalVTStrict returns the message's encoding. It does not look for required fields.
-func (m *EnumOnlyProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
-func (m *EnumOnlyProto3) MarshalToVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
-}
-
-// MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
 func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
-	if m == nil {
-		return 0, nil
-	}
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *EnumOnlyProto3) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
 func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-// UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *EnumOnlyProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
 	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, runtime.Own|runtime.Apart)))
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
-func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, 0)))
-}
+func (m *EnumOnlyProto3) CloneVT() *EnumOnlyProto3 { return runtime.Clone(m) }
 
-// CloneVT is proto.Clone.
-func (m *EnumOnlyProto3) CloneVT() *EnumOnlyProto3 {
-	if m == nil {
-		return nil
-	}
-	return proto.Clone(m).(*EnumOnlyProto3)
-}
-
-// CloneMessageVT is CloneVT.
 func (m *EnumOnlyProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-// EqualVT is proto.Equal.
 func (m *EnumOnlyProto3) EqualVT(other *EnumOnlyProto3) bool { return proto.Equal(m, other) }
 
-// EqualMessageVT is EqualVT, and false for a message of another type.
 func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
-	o, ok := other.(*EnumOnlyProto3)
-	return ok && m.EqualVT(o)
+	return runtime.EqualMessage(m, other)
 }
 
 func (m *EnumOnlyProto3) SizeOf() (n int) {

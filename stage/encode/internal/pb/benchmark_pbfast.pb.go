@@ -27,9 +27,6 @@ func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Benchmark) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -335,9 +332,6 @@ func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -430,9 +424,6 @@ func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Map) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -562,9 +553,6 @@ func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))

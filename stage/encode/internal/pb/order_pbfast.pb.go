@@ -27,9 +27,6 @@ func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Order) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -478,9 +475,6 @@ func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Money) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -572,9 +566,6 @@ func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Customer) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -730,9 +721,6 @@ func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Address) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
@@ -842,9 +830,6 @@ func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
-// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
-// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *LineItem) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
