@@ -4,10 +4,13 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -50,7 +53,8 @@ func serve[M proto.Message](t *testing.T, fresh func() M, server []grpc.ServerOp
 	return conn
 }
 
-func echo(t *testing.T, conn *grpc.ClientConn, m, into proto.Message) {
+// echo returns what came back.
+func echo(t *testing.T, conn *grpc.ClientConn, m, into proto.Message) proto.Message {
 	t.Helper()
 	if err := conn.Invoke(t.Context(), "/test.Echo/Echo", m, into); err != nil {
 		t.Fatal(err)
@@ -58,14 +62,32 @@ func echo(t *testing.T, conn *grpc.ClientConn, m, into proto.Message) {
 	if !proto.Equal(m, into) {
 		t.Error("what came back is something else")
 	}
+	return into
 }
 
-// Small messages and ones of many frames come back as they were sent, by this codec and by gRPC's
-// own with the hook on.
+// A spoiling pool writes over the buffers that gRPC gives back, as their next user would.
+type spoiling struct {
+	mem.BufferPool
+	spoilt atomic.Int64
+}
+
+func (p *spoiling) Put(b *[]byte) {
+	for i := range *b {
+		(*b)[i] = 0xff
+	}
+	p.spoilt.Add(1)
+	p.BufferPool.Put(b)
+}
+
+// Small messages and ones of many frames come back as they were sent, and stay as they are after
+// gRPC has used its buffers again, by this codec and by gRPC's own with the hook on.
 func TestRoundTrip(t *testing.T) {
 	if !pbfast.Hooked(new(proto3.TestAllTypesProto3)) {
 		t.Fatal("the hook is off")
 	}
+	pool := &spoiling{BufferPool: mem.DefaultBufferPool()}
+	experimental.SetDefaultBufferPool(pool)
+	defer experimental.SetDefaultBufferPool(pool.BufferPool)
 	server, client := []grpc.ServerOption{grpc.ForceServerCodecV2(Codec())}, grpc.ForceCodecV2(Codec())
 	fresh := func() *proto3.TestAllTypesProto3 { return new(proto3.TestAllTypesProto3) }
 	for name, conn := range map[string]*grpc.ClientConn{
@@ -73,14 +95,23 @@ func TestRoundTrip(t *testing.T) {
 		"gRPC's codec":   serve(t, fresh, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, n := range []int{0, 1, 1000, 100_000} {
+			var sent, kept []proto.Message
+			for _, n := range []int{0, 1, 1000, 100_000, 1000, 1} {
 				m := &proto3.TestAllTypesProto3{
 					OptionalString:  strings.Repeat("größe ", n),
 					OptionalBytes:   make([]byte, n),
 					RepeatedString:  []string{"a", strings.Repeat("b", n)},
 					MapStringString: map[string]string{"k": strings.Repeat("v", n)},
 				}
-				echo(t, conn, m, new(proto3.TestAllTypesProto3))
+				sent, kept = append(sent, m), append(kept, echo(t, conn, m, new(proto3.TestAllTypesProto3)))
+			}
+			for i := range sent {
+				if !proto.Equal(sent[i], kept[i]) {
+					t.Errorf("message %d has changed since it came", i)
+				}
+			}
+			if pool.spoilt.Load() == 0 {
+				t.Error("no buffer was given back")
 			}
 		})
 	}
