@@ -57,6 +57,7 @@ func (b *Binary) command(layout int, pattern string, cpu int, mode string) (argu
 type Benchmark struct {
 	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
 	Took     time.Duration // for one operation
+	Call     time.Duration // of the function with b.N = 1, what it sets up each time included
 	Parallel bool          // it calls RunParallel
 	Waits    bool          // it uses less CPU time than wall time
 	Failed   string        // why it cannot be measured, "" if it can
@@ -191,7 +192,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), true
-		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t", &one.Name, &one.Took, &cpu, &one.Parallel); err != nil {
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d", &one.Name, &one.Took, &cpu, &one.Parallel, &one.Call); err != nil {
 			continue
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2

@@ -360,4 +360,56 @@ func TestBuildFlags(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-overlay="+name)
 	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+	// As the go command reads a path with a space.
+	if err := os.Rename(name, filepath.Join(g.folder, "an overlay.json")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOFLAGS", "-count=1 '-overlay="+filepath.Join(g.folder, "an overlay.json")+"'")
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+	// Nor is a home needed, where the go command has its caches elsewhere.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		is, err := build.Output(t.Context(), "", "go", "env", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(name, is)
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+}
+
+// What a function sets up each time counts for how long a batch takes, or a budget of seconds would
+// take minutes; what it sets up once does not.
+func TestCalls(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": `package m
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+var once sync.Once
+
+func BenchmarkSetsUp(b *testing.B) {
+	time.Sleep(100 * time.Millisecond)
+	b.ResetTimer()
+}
+
+func BenchmarkSetsUpOnce(b *testing.B) {
+	once.Do(func() { time.Sleep(100 * time.Millisecond) })
+	b.ResetTimer()
+}
+`})
+	t.Setenv("GOWORK", "off")
+	set, err := g.found("", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range set.Entries {
+		if each := strings.HasSuffix(e.Case.Name, "/SetsUp"); (e.Case.Batch > 100*time.Millisecond) != each {
+			t.Errorf("a batch of %s takes %v", e.Case.Name, e.Case.Batch)
+		}
+	}
 }

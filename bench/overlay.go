@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"postage/build"
+	"postage/record"
 )
 
 //go:embed hook/hook.go.txt
@@ -86,34 +87,38 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 		return "", err
 	}
 	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu + "\x00" + theirs))
-	cache, err := os.UserCacheDir()
+	cache, err := build.CacheFolder(ctx)
 	if err != nil {
 		return "", err
 	}
-	cache = filepath.Join(cache, "postage", "overlay", hex.EncodeToString(key[:8]))
+	cache = filepath.Join(cache, "overlay", hex.EncodeToString(key[:8]))
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return "", err
 	}
-	for name, text := range files {
-		kept := filepath.Join(cache, name)
-		replace[filepath.Join(testing, name)] = kept
-		if err := keep(kept, []byte(text)); err != nil {
-			return "", err
-		}
+	for name := range files {
+		replace[filepath.Join(testing, name)] = filepath.Join(cache, name)
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	name := filepath.Join(cache, "overlay.json")
-	return name, keep(name, list)
+	files["overlay.json"] = string(list)
+	for name, text := range files {
+		if name = filepath.Join(cache, name); exists(name) {
+			continue
+		}
+		if err := record.Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(cache, "overlay.json"), nil
 }
 
 // ownOverlay is the user's overlay, to which the hook is added: go build takes one only.
 func ownOverlay(ctx context.Context, source *build.Source, goFlags string) (replace map[string]string, text string, err error) {
 	replace = map[string]string{}
-	m := overlayFlag.FindStringSubmatch(goFlags)
-	if m == nil {
+	flag := build.Flag(goFlags, "overlay")
+	if flag == "" {
 		return replace, "", nil
 	}
 	folder, err := source.Folder(ctx)
@@ -126,7 +131,7 @@ func ownOverlay(ctx context.Context, source *build.Source, goFlags string) (repl
 		}
 		return filepath.Join(folder, name)
 	}
-	file, err := os.ReadFile(at(m[1]))
+	file, err := os.ReadFile(at(flag))
 	var theirs struct{ Replace map[string]string }
 	if err == nil {
 		err = json.Unmarshal(file, &theirs)
@@ -143,24 +148,7 @@ func ownOverlay(ctx context.Context, source *build.Source, goFlags string) (repl
 	return replace, text, nil
 }
 
-// overlayFlag is that of the user in GOFLAGS.
-var overlayFlag = regexp.MustCompile(`-overlay=([^\s'"]+)`)
-
-// keep makes a file unless it exists. It writes to a temporary name first, so that a file with the
-// final name is complete.
-func keep(name string, text []byte) error {
-	if _, err := os.Stat(name); err == nil {
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "new-")
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(text); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }

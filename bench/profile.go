@@ -40,14 +40,14 @@ type half struct {
 type Profile struct {
 	Old, New               string // paths of the profiles
 	OldSamples, NewSamples int64
-	Moved                  []Moved // the functions whose share moved most, largest move first
+	Moved                  []Moved // the functions whose time moved most, largest move first
 }
 
-// Moved is a function and its share, 0 to 1, of each side's samples. Only samples taken in the
-// function itself count.
+// Moved is a function and the CPU time of an operation in the function itself: a share of all of it
+// would fall where everything else got slower too.
 type Moved struct {
 	Function        string
-	Old, New        float64
+	Old, New        float64 // ns
 	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
 }
 
@@ -79,13 +79,13 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 	}
 	p := &Profile{}
 	name := strings.NewReplacer("/", "_", " ", "_", ":", "_").Replace(strings.TrimPrefix(caseName, "Bench/pkg="))
-	shares := map[string]*Moved{}
+	functions, period := map[string]*Moved{}, 0.0 // ns of an operation that a sample stands for
 	for _, side := range []struct {
 		all     []*profile.Profile
 		suffix  string
 		file    *string
 		samples *int64
-		share   func(*Moved) *float64
+		count   func(*Moved) *float64
 	}{
 		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *Moved) *float64 { return &m.Old }},
 		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *Moved) *float64 { return &m.New }},
@@ -101,19 +101,20 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 		for _, sample := range merged.Sample {
 			*side.samples += sample.Value[0]
 			function := functionOf(sample)
-			if shares[function] == nil {
-				shares[function] = &Moved{Function: function}
+			if functions[function] == nil {
+				functions[function] = &Moved{Function: function}
 			}
-			*side.share(shares[function]) += float64(sample.Value[0])
+			*side.count(functions[function]) += float64(sample.Value[0])
 		}
+		period = float64(merged.Period) / float64(n*profileBlocks)
 	}
 	if p.OldSamples == 0 || p.NewSamples == 0 {
 		return nil, fmt.Errorf("profile %s: no samples: it uses no CPU time", caseName)
 	}
-	for _, m := range shares {
-		m.Old, m.New = m.Old/float64(p.OldSamples), m.New/float64(p.NewSamples)
+	for _, m := range functions {
+		m.HalfWidth = 1.96 * math.Sqrt(m.Old+m.New) * period
+		m.Old, m.New = m.Old*period, m.New*period
 		m.Move = m.New - m.Old
-		m.HalfWidth = 1.96 * math.Sqrt(m.Old*(1-m.Old)/float64(p.OldSamples)+m.New*(1-m.New)/float64(p.NewSamples))
 		p.Moved = append(p.Moved, *m)
 	}
 	slices.SortFunc(p.Moved, func(a, b Moved) int {

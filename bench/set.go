@@ -235,7 +235,7 @@ func (o *Options) build(ctx context.Context, s *side) error {
 }
 
 // newerGo matches what the go command says if a module wants a newer Go than there is.
-var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+)|go: download go([0-9.a-z]*[0-9a-z])`)
+var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+) \(running|go: download go([0-9.a-z]*[0-9a-z])`)
 
 // withToolchain adds what to do to the error of a go command that lacks a newer Go.
 func withToolchain(err error) error {
@@ -244,7 +244,7 @@ func withToolchain(err error) error {
 		return err
 	}
 	wanted := "Go " + m[1] + m[2]
-	if strings.Contains(err.Error(), "GOTOOLCHAIN=local") {
+	if strings.Contains(err.Error(), "; GOTOOLCHAIN=") { // this release and no other
 		return &lab.Hinted{Err: err, Hint: "set GOTOOLCHAIN=auto, so that the go command downloads " + wanted + ", or install it and put it first in PATH"}
 	}
 	return &lab.Hinted{Err: err, Hint: wanted + " could not be downloaded: install it and put it first in PATH"}
@@ -354,7 +354,7 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 	c := &lab.Case{
 		Name:     "Bench/pkg=" + p.Label + "/" + strings.TrimPrefix(one.Name, "Benchmark"),
 		Doc:      p.Path + " " + one.Name,
-		Batch:    one.Took,
+		Batch:    max(one.Took, one.Call),
 		Value:    record.ValueFastCPU,
 		Baseline: "code=new",
 	}

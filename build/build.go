@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,13 +30,17 @@ type Target struct {
 // Packages are compiled once, and linked once for each layout. Debugging information is left out.
 // An error contains the compiler's output.
 func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]string, error) {
-	folder, err := s.products(ctx, target)
+	goFlags, err := Output(ctx, "", "go", "env", "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
-	flags, err := environmentLDFlags(ctx, target.Flags)
+	folder, err := s.products(ctx, target, goFlags)
 	if err != nil {
 		return nil, err
+	}
+	var flags []string // the environment's would be replaced by one on the command line
+	if linker := Flag(goFlags, "ldflags"); linker != "" && !slices.ContainsFunc(target.Flags, isLDFlags) {
+		flags = []string{"-ldflags=" + linker}
 	}
 	flags = append(flags, target.Flags...)
 	files := make([]string, max(1, layouts))
@@ -107,8 +112,8 @@ func withLDFlags(flags []string, seed int) []string {
 	var all []string
 	found := false
 	for i := 0; i < len(flags); i++ {
-		name, value, joined := strings.Cut(flags[i], "=")
-		if strings.TrimLeft(name, "-") != "ldflags" {
+		_, value, joined := strings.Cut(flags[i], "=")
+		if !isLDFlags(flags[i]) {
 			all = append(all, flags[i])
 			continue
 		}
@@ -124,25 +129,19 @@ func withLDFlags(flags []string, seed int) []string {
 	return all
 }
 
-// environmentLDFlags are the linker's flags that GOFLAGS names, which one on the command line would
-// replace.
-func environmentLDFlags(ctx context.Context, flags []string) ([]string, error) {
-	for _, flag := range flags {
-		if name, _, _ := strings.Cut(flag, "="); strings.TrimLeft(name, "-") == "ldflags" {
-			return nil, nil
+func isLDFlags(flag string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+	return name == "ldflags"
+}
+
+// Flag is the value of a flag, or of its last, among those in GOFLAGS; "" for none.
+func Flag(goFlags, name string) (value string) {
+	for _, field := range quotedFields(goFlags) {
+		if flag, is, _ := strings.Cut(strings.TrimLeft(field, "-"), "="); flag == name {
+			value = is
 		}
 	}
-	text, err := Output(ctx, "", "go", "env", "GOFLAGS")
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, field := range quotedFields(text) {
-		if name, _, _ := strings.Cut(field, "="); strings.TrimLeft(name, "-") == "ldflags" {
-			found = append(found, field)
-		}
-	}
-	return found, nil
+	return value
 }
 
 // quotedFields splits at spaces that are not in quotes, as the go command does with GOFLAGS: a
@@ -163,7 +162,7 @@ func quotedFields(text string) []string {
 
 // products is the folder of what is built of the target: in the cache for a revision, else one that
 // Close removes.
-func (s *Source) products(ctx context.Context, target Target) (string, error) {
+func (s *Source) products(ctx context.Context, target Target, goFlags string) (string, error) {
 	// What determines the program besides the commit, which also fixes the toolchain in go.mod.
 	environment, err := Output(ctx, "", "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",
 		"GOFIPS140", "CGO_ENABLED", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX")
@@ -172,11 +171,7 @@ func (s *Source) products(ctx context.Context, target Target) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), environment, os.Getenv("GOWORK")}, target.Flags...))
-	flags, err := Output(ctx, "", "go", "env", "GOFLAGS")
-	if err != nil {
-		return "", err
-	}
-	for _, flag := range append(quotedFields(flags), target.Flags...) {
+	for _, flag := range append(quotedFields(goFlags), target.Flags...) {
 		// The contents of a profile or an overlay count.
 		if _, file, _ := strings.Cut(flag, "="); filepath.IsAbs(file) {
 			if text, err := os.ReadFile(file); err == nil {

@@ -242,7 +242,7 @@ func TestLayoutsWithProfile(t *testing.T) {
 	var folders []string
 	for _, function := range []string{"one", "two", "one"} {
 		write(t, filepath.Dir(other), filepath.Base(other), sample(function))
-		folder, err := old.products(t.Context(), Target{Package: ".", Test: true})
+		folder, err := old.products(t.Context(), Target{Package: ".", Test: true}, "-pgo="+other)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,15 +15,25 @@ import (
 // cacheBytes is how much the cache may hold besides what is in use.
 const cacheBytes = 4 << 30
 
+// CacheFolder is where what is built is kept: with the user's other caches or, without a home, in
+// that of the go command.
+func CacheFolder(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache, err = Output(ctx, "", "go", "env", "GOCACHE")
+	}
+	return filepath.Join(cache, "postage"), err
+}
+
 // cached makes the folder of a key in the cache, or finds it there, and removes the least recently
 // used folders that no process uses while there is too much. The folder is in use until the lock
 // is released.
 func cached(ctx context.Context, key string) (string, *flock.Flock, error) {
-	cache, err := os.UserCacheDir()
+	cache, err := CacheFolder(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	root := filepath.Join(cache, "postage", "build")
+	root := filepath.Join(cache, "build")
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return "", nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,21 +35,6 @@ type benchFlags struct {
 	profile                          bool
 }
 
-// moreTime says what to do about benchmarks that had too little time.
-func moreTime(rec *record.Record, changes *verdict.Changes) string {
-	needed, fewest, few := verdict.BlocksFor(len(changes.Rows)), math.MaxInt, 0
-	for i := range changes.Rows {
-		if n := len(rec.BlocksOf(changes.Rows[i].New.Row.Case)); n < needed {
-			few, fewest = few+1, min(fewest, n)
-		}
-	}
-	if few == 0 {
-		return "a larger --budget narrows the intervals, and -bench selects fewer benchmarks"
-	}
-	budget := time.Duration(float64(rec.Run.Elapsed)*float64(needed)/float64(max(1, fewest))*1.2).Truncate(time.Minute) + time.Minute
-	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or select fewer with -bench", few, words.Counted(len(changes.Rows), "benchmark"), needed, budget)
-}
-
 func benchCommand() *cobra.Command {
 	flags := benchFlags{precision: 0.01}
 	cmd := &cobra.Command{
@@ -66,8 +50,7 @@ others are measured.
 
 Exit status: 0 measured; 1 some benchmark could not be; 2 wrong usage, or nothing could
 be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`" + `: 0 all
-passed, 1 some regressed, 2 there is no answer, 3 inconclusive; too little time is
-inconclusive too.`,
+passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little time is.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec -col /codec -baseline codec=json
@@ -265,11 +248,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if flags.list {
 		return listBench(cmd, set)
 	}
-	if len(set.Entries) == 0 && len(set.Notes) == 0 && set.Same != "" {
-		rec := &record.Record{Run: record.Run{Version: record.Version, Warnings: said, Commit: set.Commit, Complete: true}, Machine: record.ThisMachine(0)}
-		return printBench(cmd, rec, verdict.ComparePaired(rec, limits), nil, flags)
-	}
-	if len(set.Entries) == 0 {
+	if len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == "") {
 		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
 	}
 	entries, rec, out, err := beginBench(cmd, set, packages, said, flags, resumed)
@@ -311,7 +290,9 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 		if err != nil {
 			return nil, nil, "", err
 		}
-		say(cmd, "postage: %s", plan.Describe(flags.budget))
+		if len(set.Entries) > 0 {
+			say(cmd, "postage: %s", plan.Describe(flags.budget))
+		}
 		rec.Run.Warnings = said
 		if set.Go != "" { // not known of binaries
 			rec.Machine.Go, rec.Run.Modules = set.Go, set.Modules
@@ -427,7 +408,8 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 
 // benchStatus returns the error that decides the exit code.
 func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, gate bool) error {
-	if len(rec.Blocks) == 0 {
+	inconclusive := gate && changes.Outcome() == verdict.Inconclusive
+	if len(rec.Blocks) == 0 && len(rec.Rows) > 0 && !inconclusive {
 		return errors.New("nothing was measured: the rows say why")
 	}
 	lost := 0
@@ -446,12 +428,8 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	switch changes.Outcome() {
-	case verdict.Regressed:
-		return exitRegressed
-	case verdict.Inconclusive:
-		say(cmd, "postage: inconclusive: %s", moreTime(rec, changes))
-		return exitInconclusive
+	if err := gateStatus(changes); err != nil {
+		return err
 	}
 	if lost > 0 {
 		return hinted(fmt.Errorf("%s could not be measured", words.Counted(lost, "row")), "the lines above say why")

@@ -135,7 +135,7 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 			"`postage run --against REVISION`; or `postage compare before.txt after.txt`, as advice")
 	}
 	c := verdict.ComparePaired(rec, limits)
-	if len(c.Rows) == 0 {
+	if len(c.Rows)+c.Untimed == 0 && !verdict.IsSame(rec) {
 		return nil, hinted(errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has")
 	}
 	return c, nil

@@ -3,14 +3,18 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"postage/record"
 	"postage/record/recordtest"
+	"postage/report"
+	"postage/verdict"
 )
 
 // command runs postage in this process.
@@ -78,7 +82,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"a slowdown", []string{saved(t, folder, "slow.txt", gated(3, 14, 1.05))}, 1, "1 regressed"},
 		{"one allocation", []string{saved(t, folder, "more.txt", more)}, 1, "allocs/op 2 to 3"},
 		{"a slowdown that may be", []string{saved(t, folder, "maybe.txt", gated(3, 14, 1.03))}, 3, "1 inconclusive"},
-		{"few blocks", []string{saved(t, folder, "few.txt", gated(4, 3, 10))}, 2, "too few blocks for 5 rows"},
+		{"few blocks", []string{saved(t, folder, "few.txt", gated(4, 3, 10))}, 3, "5 inconclusive"},
 		{"an empty record", []string{saved(t, folder, "empty.txt", empty)}, 2, "made without --against"},
 		{"a missing file", []string{filepath.Join(folder, "nowhere.txt")}, 2, "no such file"},
 		{"a damaged file", []string{damaged}, 2, "expected"},
@@ -96,6 +100,61 @@ func TestGateExitCodes(t *testing.T) {
 				t.Errorf("the gate had no answer, but printed: %s", stdout)
 			}
 		})
+	}
+}
+
+// Too little time is one outcome, whoever asks and in whatever form: inconclusive, exit code 3, and
+// the budget that it takes.
+func TestTooLittleTime(t *testing.T) {
+	folder := t.TempDir()
+	few := gated(4, 3, 10)
+	few.Run.Elapsed = 90 * time.Second
+	untimed := gated(1, 14, 1)
+	untimed.Run.Elapsed = 90 * time.Second
+	for i := range 2 { // a row and its old version, in a case of their own
+		row := *untimed.Row(gatedRow + []string{"", "/rev=abc1234"}[i])
+		row.Case, row.Proof = "Encode/msg=1/op=encode", record.ProofNotMeasured+"the budget was used up before"
+		row.Name, row.OldOf = strings.Replace(row.Name, "msg=0", "msg=1", 1), strings.Replace(row.OldOf, "msg=0", "msg=1", 1)
+		untimed.Rows = append(untimed.Rows, row)
+	}
+	for name, of := range map[string]struct {
+		rec    *record.Record
+		recipe string
+	}{
+		"few":     {few, "too little time for 5 of 5 rows, which want 9 blocks each: give --budget 6m0s, or measure fewer"},
+		"untimed": {untimed, "too little time for 1 of 6 rows, which want 10 blocks each: give --budget 19m0s, or measure fewer"},
+	} {
+		file := saved(t, folder, name+".txt", of.rec)
+		for form, outcome := range map[string]string{"": "\ninconclusive: ", "--markdown": "### Postage: inconclusive\n\n", "--json": `"outcome": "inconclusive",` + "\n  \"recipe\": \""} {
+			code, stdout, stderr := command(strings.Fields("gate " + file + " " + form)...)
+			if code != 3 || !strings.Contains(stdout, outcome+of.recipe) {
+				t.Errorf("%s %s: exit %d, want 3 and %q:\n%s%s", name, form, code, outcome+of.recipe, stdout, stderr)
+			}
+		}
+	}
+	// A benchmark's forms are others, and its gate is this one.
+	var text strings.Builder
+	changes := verdict.ComparePaired(few, verdict.DefaultThresholds())
+	if err := errors.Join(report.BenchTerminal(&text, few, changes, nil, false), report.BenchMarkdown(&text, few, changes, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\ninconclusive: too little time for 5 of 5 rows", "### Benchmarks: inconclusive\n\ntoo little time for 5 of 5 rows"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
+	if err := benchStatus(nil, few, changes, true); err != exitInconclusive {
+		t.Errorf("postage bench --gate: %v", err)
+	}
+}
+
+// What is the same code on both sides passes the gate, by a record that says so.
+func TestGateOfSameCode(t *testing.T) {
+	rec := gated(1, 0, 1)
+	rec.Rows, rec.Run.Patterns, rec.Run.Warnings = nil, []string{"./...", "-against=abc1234"}, []string{"5 of 5 are the same code"}
+	code, stdout, stderr := command("gate", saved(t, t.TempDir(), "same.txt", rec), "--markdown")
+	if code != 0 || !strings.HasPrefix(stdout, "### Postage: passed\n") || !strings.Contains(stdout, "5 of 5 are the same code") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 }
 

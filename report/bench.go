@@ -109,6 +109,9 @@ func BenchTerminal(w io.Writer, rec *record.Record, c *verdict.Changes, notes []
 	for _, line := range b.summary() {
 		t.printf("%s\n", line)
 	}
+	if c != nil {
+		t.recipe(c)
+	}
 	for _, line := range slices.Concat(b.failed, notes) {
 		t.printf("%s %s\n", t.paint(yellow, "not measured:"), line)
 	}
@@ -136,7 +139,7 @@ func BenchMarkdown(w io.Writer, rec *record.Record, c *verdict.Changes, notes []
 		fmt.Fprintf(&s, "### Benchmarks\n\n")
 		markdownRows(&s, b.absolute(), b.cases)
 	} else {
-		fmt.Fprintf(&s, "### Benchmarks: %s\n\n", c.Outcome())
+		markdownOutcome(&s, "Benchmarks", c)
 		markdownRows(&s, b.compared(), b.shown)
 	}
 	for _, line := range b.summary() {
@@ -206,7 +209,7 @@ func (b *benchmarks) measured(caseName string) bool {
 // warnings are the run's, the comparison's, and the rows' own.
 func (b *benchmarks) warnings() []string {
 	lines := slices.Clone(b.rec.Run.Warnings)
-	if b.changes != nil {
+	if b.changes != nil && len(b.rec.Rows) > 0 {
 		lines = append(lines, b.changes.Warnings...)
 	}
 	of := map[string][]string{} // benchmarks by what is to be told of them

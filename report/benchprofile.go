@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -15,22 +16,24 @@ type BenchProfile struct {
 	Moved                  []MovedFunction // the largest move first
 }
 
-// MovedFunction is a function and its share of the samples: those taken in the function itself.
+// MovedFunction is a function and the CPU time that an operation spends in the function itself.
 type MovedFunction struct {
 	Function        string
-	Old, New        float64
+	Old, New        float64 // ns
 	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
 }
 
 var movedColumns = []column[MovedFunction]{
 	{"function", true, func(m MovedFunction) string { return m.Function }},
-	{"old share", false, func(m MovedFunction) string { return fmt.Sprintf("%.1f%%", 100*m.Old) }},
-	{"new share", false, func(m MovedFunction) string { return fmt.Sprintf("%.1f%%", 100*m.New) }},
-	{"moved (95% interval)", false, func(m MovedFunction) string { return fmt.Sprintf("%+.1f ±%.1f points", 100*m.Move, 100*m.HalfWidth) }},
+	{"old ns/op", false, func(m MovedFunction) string { return grouped(m.Old) }},
+	{"new ns/op", false, func(m MovedFunction) string { return grouped(m.New) }},
+	{"moved (95% interval)", false, func(m MovedFunction) string {
+		return fmt.Sprintf("%s%s ±%s", map[bool]string{true: "+", false: "-"}[m.Move >= 0], grouped(math.Abs(m.Move)), grouped(m.HalfWidth))
+	}},
 }
 
 func (p *BenchProfile) heading() string {
-	return fmt.Sprintf("%s: the functions whose share of CPU time moved most, in %d samples of the old code and %d of the new",
+	return fmt.Sprintf("%s: the functions whose CPU time an operation moved most, in %d samples of the old code and %d of the new",
 		benchmarkName(p.Case), p.OldSamples, p.NewSamples)
 }
 

@@ -17,7 +17,9 @@ import (
 // matters most first.
 func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
 	t := &terminal{color: color}
-	t.printf("%s\n\n", t.paint(bold, headline(c)))
+	t.printf("%s\n", t.paint(bold, headline(c)))
+	t.recipe(c)
+	t.printf("\n")
 	if rows := changed(c, nil); len(rows) > 0 {
 		printTable(t, "", changeColumns(c), rows, func(_ *verdict.Change, text string) string {
 			switch text {
@@ -41,6 +43,21 @@ func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
 	t.printf("%s\n", t.paint(dim, method(c)))
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+// recipe prints what to do about an inconclusive comparison.
+func (t *terminal) recipe(c *verdict.Changes) {
+	if recipe := c.Recipe(); recipe != "" {
+		t.printf("%s: %s\n", t.paint(yellow, string(verdict.Inconclusive)), recipe)
+	}
+}
+
+// markdownOutcome is a heading with the outcome, and what to do about one that is inconclusive.
+func markdownOutcome(b *strings.Builder, of string, c *verdict.Changes) {
+	fmt.Fprintf(b, "### %s: %s\n\n", of, c.Outcome())
+	if recipe := c.Recipe(); recipe != "" {
+		fmt.Fprintf(b, "%s\n\n", plain(recipe))
+	}
 }
 
 // ChangesMarkdown writes a comparison as GitHub renders it.

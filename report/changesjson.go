@@ -13,6 +13,7 @@ type (
 	jsonChanges struct {
 		Version        int             `json:"version"`
 		Outcome        verdict.Outcome `json:"outcome"`
+		Recipe         *string         `json:"recipe"` // of an inconclusive one
 		AcrossMachines bool            `json:"across_machines"`
 		Machines       jsonMachines    `json:"machines"`
 		Thresholds     jsonThresholds  `json:"thresholds"`
@@ -75,7 +76,7 @@ type (
 // ChangesJSON writes a comparison of two records in its JSON form.
 func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
-		Version: 2, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
+		Version: 2, Outcome: c.Outcome(), Recipe: known(c.Recipe()), AcrossMachines: c.AcrossMachines,
 		Machines:   jsonMachines{newJSONMachine(&c.Old.Machine), newJSONMachine(&c.New.Machine)},
 		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size, c.Limits.Instructions},
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),

@@ -13,7 +13,8 @@ import (
 // the rows that did not pass.
 func GateMarkdown(w io.Writer, c *verdict.Changes) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Postage: %s\n\n%s\n\n", c.Outcome(), plain(headline(c)))
+	markdownOutcome(&b, "Postage", c)
+	fmt.Fprintf(&b, "%s\n\n", plain(headline(c)))
 	markdownRows(&b, changeColumns(c), changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Outcome == verdict.Regressed {

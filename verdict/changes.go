@@ -47,7 +47,9 @@ type Changes struct {
 	// anything about the code.
 	AcrossMachines bool
 	// Paired says that old and new took turns in one run, which Old and New both are.
-	Paired   bool
+	Paired bool
+	// Untimed is how many rows of a run against a revision have no figures for want of time.
+	Untimed  int
 	Warnings []string
 }
 
@@ -230,6 +232,8 @@ func (c *Changes) Outcome() Outcome {
 	worst := Passed
 	if !c.Paired {
 		worst = NotGated
+	} else if c.Untimed > 0 {
+		worst = Inconclusive
 	}
 	for i := range c.Rows {
 		switch c.Rows[i].Outcome {

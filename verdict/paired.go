@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"postage/record"
 	"postage/stats"
@@ -16,7 +17,12 @@ const AnchorRounds = "the same rounds"
 // IsAgainst reports whether the run was against an old revision, so that ComparePaired has
 // something to compare.
 func IsAgainst(rec *record.Record) bool {
-	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" })
+	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" }) || IsSame(rec)
+}
+
+// IsSame reports whether nothing was measured against the revision, as all is the same code.
+func IsSame(rec *record.Record) bool {
+	return len(rec.Rows) == 0 && slices.ContainsFunc(rec.Run.Patterns, func(p string) bool { return strings.HasPrefix(p, "-against=") })
 }
 
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
@@ -32,7 +38,7 @@ func IsAgainst(rec *record.Record) bool {
 //     itself.
 //  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
-	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true}
+	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
 	cases := caseResults(rec)
 	for i := range rec.Rows {
 		row := &rec.Rows[i]
@@ -50,6 +56,9 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		case inNew:
 			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in new only" + why(o), false})
 		}
+	}
+	if len(rec.Rows) == 0 {
+		c.Warnings = append(c.Warnings, rec.Run.Warnings...) // that all is the same code
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	few := 0

@@ -1,0 +1,58 @@
+package lab
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// runs is a benchmark that others disturb, for a while each time.
+type runs struct {
+	Runner
+	random *rand.Rand
+	now    time.Duration
+	until  time.Duration // of what is now
+	slow   bool
+	perOp  func(n int) float64 // ns
+}
+
+func (r *runs) Batch(_ context.Context, n int) (*Batch, error) {
+	took := time.Duration(float64(n) * r.perOp(n))
+	if r.now > r.until {
+		r.slow = !r.slow
+		r.until = r.now + time.Duration(r.random.ExpFloat64()*float64(150*time.Millisecond))
+	}
+	if r.slow {
+		took = took * 9 / 5
+	}
+	r.now += took
+	return &Batch{WallNS: took.Nanoseconds(), CPUNS: took.Nanoseconds()}, nil
+}
+
+// What is linear is said to depend on N neither by chance nor for company, and what is not linear
+// always is.
+func TestDependsOnN(t *testing.T) {
+	for name, of := range map[string]struct {
+		perOp func(n int) float64
+		most  int // warnings in 2,000 benchmarks
+		least int
+	}{
+		"linear":    {perOp: func(int) float64 { return 300 }, most: 1},
+		"quadratic": {perOp: func(n int) float64 { return float64(n) }, most: 2000, least: 2000},
+		"set up":    {perOp: func(n int) float64 { return 100 + 7e6/float64(n) }, most: 2000, least: 2000},
+	} {
+		warned := 0
+		for seed := range uint64(2000) {
+			r := &remote{&runs{random: rand.New(rand.NewPCG(1, seed)), perOp: of.perOp}}
+			answer, err := r.calibrate(t.Context(), batchTarget)
+			if err != nil {
+				t.Fatal(err)
+			}
+			warned += len(answer.Warnings)
+		}
+		if warned < of.least || warned > of.most {
+			t.Errorf("%s: %d of 2000 warned of, want %d to %d", name, warned, of.least, of.most)
+		}
+	}
+}
