@@ -163,24 +163,19 @@ func stopReason(failed bool, logged string) string {
 	return reason
 }
 
-func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
+func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
 	if b.Plain != "" {
 		return b.listPlain(ctx, top, pattern, patience)
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	arguments, environment := b.command(0, pattern, 0, "list")
-	cmd := exec.CommandContext(within, arguments[0], arguments[1:]...)
-	proc.OwnGroup(cmd)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, append(os.Environ(), environment...), time.Second
-	var said, trouble bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &trouble
-	err = cmd.Run()
+	said, trouble, err := b.process(within, arguments[0], arguments[1:], environment)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	running, stopped := top, false
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(said) {
 		_, line, hooks := strings.Cut(line, "postage ")
 		var one Benchmark
 		var cpu time.Duration
@@ -199,18 +194,35 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		found = append(found, one)
 	}
 	// The benchmark that ended the process may already be listed as run.
-	lost := func(reason string) {
-		found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
-		found = append(found, Benchmark{Name: running, Failed: reason})
-	}
+	return finished(found, running, stopped, within, patience, err, trouble)
+}
+
+// finished adds to what a listing found why its process did not end well, as a fault of the
+// benchmark that ran then.
+func finished(found []Benchmark, running string, stopped bool, within context.Context, patience time.Duration, err error, said string) ([]Benchmark, error) {
 	var exit *exec.ExitError
+	reason := ""
 	switch {
 	case within.Err() != nil:
-		lost(fmt.Sprintf("hang: it did not end within %v", patience))
+		reason = fmt.Sprintf("hang: it did not end within %v", patience)
 	case errors.As(err, &exit) && !stopped:
-		lost(fmt.Sprintf("its process ended (%v): %s", err, why(trouble.String())))
+		reason = fmt.Sprintf("its process ended (%v): %s", err, why(said))
 	case err != nil && exit == nil:
 		return nil, err
+	default:
+		return found, nil
 	}
-	return found, nil
+	found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
+	return append(found, Benchmark{Name: running, Failed: reason}), nil
+}
+
+// process runs one of the binary's files in its package's folder, and returns what it printed.
+func (b *Binary) process(ctx context.Context, file string, arguments, environment []string) (said, trouble string, err error) {
+	cmd := exec.CommandContext(ctx, file, arguments...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, append(append(os.Environ(), "PWD="+b.Package.Folder), environment...), time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
 }

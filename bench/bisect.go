@@ -72,13 +72,7 @@ func (b *Bisection) side(ctx context.Context, revision string) (*side, error) {
 }
 
 // Close removes what was checked out.
-func (b *Bisection) Close() error {
-	var errs []error
-	for _, source := range b.sources {
-		errs = append(errs, source.Close())
-	}
-	return errors.Join(errs...)
-}
+func (b *Bisection) Close() error { return closeAll(b.sources) }
 
 // The contenders of a bisection's case.
 const (

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -48,23 +46,9 @@ func apart(packages []Package) []Package {
 // Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
 // command in the source's folder. It builds nothing.
 func Find(ctx context.Context, source *build.Source, patterns []string) ([]Package, error) {
-	text, err := source.Output(ctx, "go", append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error"}, patterns...)...)
-	if err != nil {
-		return nil, err
-	}
+	all, err := goList(ctx, source, patterns, "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error")
 	var packages []Package
-	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
-		var p struct {
-			ImportPath, Dir           string
-			TestGoFiles, XTestGoFiles []string
-			Module                    *struct{ Path string }
-			Error                     *struct{ Err string }
-		}
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return apart(packages), nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
+	for _, p := range all {
 		if p.Error != nil && p.Dir == "" {
 			return nil, fmt.Errorf("go list %s: %s", p.ImportPath, p.Error.Err)
 		}
@@ -91,4 +75,18 @@ func Find(ctx context.Context, source *build.Source, patterns []string) ([]Packa
 			packages = append(packages, found)
 		}
 	}
+	return apart(packages), err
+}
+
+// goList is what go list says of packages, one that cannot be built too.
+func goList(ctx context.Context, source *build.Source, patterns []string, flags ...string) (all []listed, err error) {
+	text, err := source.Output(ctx, "go", slices.Concat([]string{"list", "-e"}, flags, patterns)...)
+	for decoder := json.NewDecoder(strings.NewReader(text)); err == nil && decoder.More(); {
+		var p listed
+		if err = decoder.Decode(&p); err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, err
 }

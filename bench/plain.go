@@ -1,11 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -17,7 +15,6 @@ import (
 
 	"postage/build"
 	"postage/lab"
-	"postage/proc"
 )
 
 // plain is a test binary as go test -c makes it. Each batch is a process of its own, which sets up
@@ -38,20 +35,14 @@ func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, sai
 	if p.cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(p.cpu))
 	}
-	cmd := exec.CommandContext(ctx, p.file, arguments...)
-	proc.OwnGroup(cmd)
-	cmd.Dir, cmd.WaitDelay = p.binary.Package.Folder, time.Second
-	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(runtime.GOMAXPROCS(0)), "PWD="+cmd.Dir)
-	var out, trouble bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &trouble
-	err = cmd.Run()
-	reader := benchfmt.NewReader(bytes.NewReader(out.Bytes()), p.file)
+	out, trouble, err := p.binary.process(ctx, p.file, arguments, []string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))})
+	reader := benchfmt.NewReader(strings.NewReader(out), p.file)
 	for reader.Scan() {
 		if r, ok := reader.Result().(*benchfmt.Result); ok {
 			results = append(results, r.Clone())
 		}
 	}
-	return results, out.String() + trouble.String(), err
+	return results, out + trouble, err
 }
 
 // Open has nothing to wait for.
@@ -110,7 +101,7 @@ func (p *plain) Close(context.Context) (int64, []string, error) {
 func (p *plain) Kill() {}
 
 // listPlain does what list does, for a binary without the hook.
-func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
+func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	p := &plain{binary: b, file: b.Layouts[0], pattern: pattern}
@@ -137,16 +128,7 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	if len(found) == 0 && err == nil {
 		return []Benchmark{{Name: top, Failed: "it prints no result: it skips"}}, nil
 	}
-	var exit *exec.ExitError
-	switch {
-	case within.Err() != nil:
-		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("hang: it did not end within %v", patience)})
-	case errors.As(err, &exit) && len(stopped) == 0:
-		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("its process ended (%v): %s", err, why(said))})
-	case err != nil && exit == nil:
-		return nil, err
-	}
-	return found, nil
+	return finished(found, top, len(stopped) > 0, within, patience, err, said)
 }
 
 // Prebuilt is a side that is one test binary, as made by go test -c.

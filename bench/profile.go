@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"postage/proc"
+	"postage/report"
 )
 
 const (
@@ -36,25 +35,10 @@ type half struct {
 	cpu    int
 }
 
-// Profile compares where a benchmark's processes spent their CPU time before and now.
-type Profile struct {
-	Old, New               string // paths of the profiles
-	OldSamples, NewSamples int64
-	Moved                  []Moved // the functions whose time moved most, largest move first
-}
-
-// Moved is a function and the CPU time of an operation in the function itself: a share of all of it
-// would fall where everything else got slower too.
-type Moved struct {
-	Function        string
-	Old, New        float64 // ns
-	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
-}
-
 // Profile runs the case's benchmark in more processes, which are not timed, with the sides taking
 // turns and in several layouts. It writes a CPU profile of each side into the folder. An operation
 // takes about so long; both sides do the same number of them.
-func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*Profile, error) {
+func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*report.BenchProfile, error) {
 	of, ok := s.pairs[caseName]
 	if !ok {
 		return nil, fmt.Errorf("profile %s: it has no old side", caseName)
@@ -77,18 +61,18 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 			*side.to = append(*side.to, one)
 		}
 	}
-	p := &Profile{}
+	p := &report.BenchProfile{Case: caseName}
 	name := strings.NewReplacer("/", "_", " ", "_", ":", "_").Replace(strings.TrimPrefix(caseName, "Bench/pkg="))
-	functions, period := map[string]*Moved{}, 0.0 // ns of an operation that a sample stands for
+	functions, period := map[string]*report.MovedFunction{}, 0.0 // ns of an operation that a sample stands for
 	for _, side := range []struct {
 		all     []*profile.Profile
 		suffix  string
 		file    *string
 		samples *int64
-		count   func(*Moved) *float64
+		count   func(*report.MovedFunction) *float64
 	}{
-		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *Moved) *float64 { return &m.Old }},
-		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *Moved) *float64 { return &m.New }},
+		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *report.MovedFunction) *float64 { return &m.Old }},
+		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *report.MovedFunction) *float64 { return &m.New }},
 	} {
 		merged, err := profile.Merge(side.all)
 		if err != nil {
@@ -102,7 +86,7 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 			*side.samples += sample.Value[0]
 			function := functionOf(sample)
 			if functions[function] == nil {
-				functions[function] = &Moved{Function: function}
+				functions[function] = &report.MovedFunction{Function: function}
 			}
 			*side.count(functions[function]) += float64(sample.Value[0])
 		}
@@ -117,7 +101,7 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 		m.Move = m.New - m.Old
 		p.Moved = append(p.Moved, *m)
 	}
-	slices.SortFunc(p.Moved, func(a, b Moved) int {
+	slices.SortFunc(p.Moved, func(a, b report.MovedFunction) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Move), math.Abs(a.Move)), cmp.Compare(a.Function, b.Function))
 	})
 	p.Moved = p.Moved[:min(mostMoved, len(p.Moved))]
@@ -140,13 +124,11 @@ func (h *half) profile(ctx context.Context, block, n int, patience time.Duration
 	if h.cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(h.cpu))
 	}
-	cmd := exec.CommandContext(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments...)
-	proc.OwnGroup(cmd)
-	cmd.Dir, cmd.WaitDelay = h.binary.Package.Folder, time.Second
-	if text, err := cmd.CombinedOutput(); ctx.Err() != nil {
+	said, trouble, err := h.binary.process(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments, nil)
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	} else if err != nil {
-		return nil, fmt.Errorf("its process ended (%w): %s", err, why(string(text)))
+		return nil, fmt.Errorf("its process ended (%w): %s", err, why(said+trouble))
 	}
 	text, err := os.ReadFile(f.Name())
 	if err != nil {

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +37,8 @@ type listed struct {
 	Deps                                         []string
 	GoFiles, SFiles, HFiles, EmbedFiles          []string
 	CgoFiles, SwigFiles, SwigCXXFiles, SysoFiles []string
+	TestGoFiles, XTestGoFiles                    []string
+	Error                                        *struct{ Err string }
 }
 
 type module struct {
@@ -49,29 +48,24 @@ type module struct {
 
 // inputsOf reads what the packages' tests are compiled from. It builds nothing.
 func inputsOf(ctx context.Context, source *build.Source, packages []Package) (*inputs, error) {
-	arguments := []string{"list", "-e", "-test", "-deps", "-json=ImportPath,Dir,DefaultGODEBUG,Standard,Incomplete,Module,Deps,GoFiles,SFiles,HFiles,EmbedFiles,CgoFiles,SwigFiles,SwigCXXFiles,SysoFiles"}
+	var paths []string
 	for _, p := range packages {
-		arguments = append(arguments, p.Path)
+		paths = append(paths, p.Path)
 	}
+	const fields = "-json=ImportPath,Dir,DefaultGODEBUG,Standard,Incomplete,Module,Deps,GoFiles,SFiles,HFiles,EmbedFiles,CgoFiles,SwigFiles,SwigCXXFiles,SysoFiles"
 	environment, err := source.Output(ctx, "go", "env", "GOVERSION", "GOROOT", "GOFLAGS", "GOMODCACHE")
 	if err != nil {
 		return nil, err
 	}
 	facts := strings.Split(environment+"\n\n\n", "\n")
 	in := &inputs{sums: map[string]string{}, versions: map[string]string{"go": facts[0]}}
-	text, err := source.Output(ctx, "go", arguments...)
+	all, err := goList(ctx, source, paths, "-test", "-deps", fields)
 	if err != nil {
 		return nil, err
 	}
 	var tests []listed
 	own := map[string]string{}
-	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
-		var p listed
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
+	for _, p := range all {
 		if m := p.Module; m != nil && (m.Version != "" || m.Replace != nil) {
 			in.versions[m.Path] = m.Version
 			if m.Replace != nil {

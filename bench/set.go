@@ -60,9 +60,11 @@ type Set struct {
 }
 
 // Close removes what was built and checked out, except for what is cached.
-func (s *Set) Close() error {
+func (s *Set) Close() error { return closeAll(s.sources) }
+
+func closeAll(sources []*build.Source) error {
 	var errs []error
-	for _, source := range s.sources {
+	for _, source := range sources {
 		errs = append(errs, source.Close())
 	}
 	return errors.Join(errs...)

@@ -109,24 +109,14 @@ func withLDFlags(flags []string, seed int) []string {
 	if seed > 0 {
 		add += " -randlayout=" + strconv.Itoa(seed)
 	}
-	var all []string
-	found := false
-	for i := 0; i < len(flags); i++ {
-		_, value, joined := strings.Cut(flags[i], "=")
-		if !isLDFlags(flags[i]) {
-			all = append(all, flags[i])
-			continue
+	linker := ""
+	others := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
+		if isLDFlags(flag) {
+			_, linker, _ = strings.Cut(flag, "=")
 		}
-		if !joined && i+1 < len(flags) {
-			i++
-			value = flags[i]
-		}
-		all, found = append(all, "-ldflags="+strings.TrimSpace(value+add)), true
-	}
-	if !found {
-		all = append(all, "-ldflags="+strings.TrimSpace(add))
-	}
-	return all
+		return isLDFlags(flag)
+	})
+	return append(others, "-ldflags="+strings.TrimSpace(linker+add))
 }
 
 func isLDFlags(flag string) bool {

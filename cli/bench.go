@@ -249,7 +249,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 		return listBench(cmd, set)
 	}
 	if len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == "") {
-		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
+		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	}
 	entries, rec, out, err := beginBench(cmd, set, packages, said, flags, resumed)
 	if err != nil {
@@ -312,14 +312,6 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 	return entries, rec, resumed.name, err
 }
 
-func noteErrors(set *bench.Set) error {
-	var errs []error
-	for _, note := range set.Notes {
-		errs = append(errs, errors.New(note))
-	}
-	return errors.Join(errs...)
-}
-
 func listBench(cmd *cobra.Command, set *bench.Set) error {
 	for _, e := range set.Entries {
 		if why := e.Contender.NotPossible; e.Old && why != "" {
@@ -377,16 +369,12 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 			break
 		}
 		slower := time.Duration(max(r.Old.NSOp.Value, r.New.NSOp.Value))
-		found, err := set.Profile(cmd.Context(), r.New.Row.Case, slower, folder)
+		p, err := set.Profile(cmd.Context(), r.New.Row.Case, slower, folder)
 		if cmd.Context().Err() != nil {
 			return lab.ErrInterrupted
 		} else if err != nil {
 			say(cmd, "postage: %v", err)
 			continue
-		}
-		p := &report.BenchProfile{Case: r.New.Row.Case, Old: found.Old, New: found.New, OldSamples: found.OldSamples, NewSamples: found.NewSamples}
-		for _, m := range found.Moved {
-			p.Moved = append(p.Moved, report.MovedFunction(m))
 		}
 		switch {
 		case flags.json:

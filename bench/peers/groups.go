@@ -189,17 +189,16 @@ func (g generator) sample(ctx context.Context, p peers, s *server, in group, sec
 			err = begun.read(s, cmd.Process.Pid)
 		}
 	}
-	if err == nil {
-		err = wait(settles)
-	}
-	if err == nil {
-		err = begun.read(s, cmd.Process.Pid)
-	}
-	if err == nil {
-		err = wait(time.Duration(seconds) * time.Second)
-	}
-	if err == nil {
-		err = last.read(s, cmd.Process.Pid)
+	for _, step := range []struct {
+		lasts time.Duration
+		then  *moment
+	}{{settles, &begun}, {time.Duration(seconds) * time.Second, &last}} {
+		if err == nil {
+			err = wait(step.lasts)
+		}
+		if err == nil {
+			err = step.then.read(s, cmd.Process.Pid)
+		}
 	}
 	cancel()
 	<-ended
