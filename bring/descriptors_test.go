@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -39,6 +40,10 @@ message M { google.protobuf.Timestamp at = 1; b.Part part = 2; optional int32 n 
 		t.Fatal(err)
 	}
 	json = []byte(strings.Replace(string(json), `{"name"`, `{"bufExtension":{"isImport":true},"name"`, 1))
+	written, err := prototext.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(folder, name)
@@ -47,7 +52,7 @@ message M { google.protobuf.Timestamp at = 1; b.Part part = 2; optional int32 n 
 		}
 		return path
 	}
-	for _, path := range []string{write("image.binpb", binary), write("image.json", json)} {
+	for _, path := range []string{write("image.binpb", binary), write("image.json", json), write("next.pb.txt", written), write("next.txtpb", append([]byte("# what is next\n"), written...))} {
 		if !IsDescriptors(path) {
 			t.Errorf("%s: not taken for a descriptor set", path)
 		}

@@ -184,6 +184,13 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 		if !filepath.IsAbs(path) { // below the folder in which go build ran
 			path = filepath.Join(w.tree, path)
 		}
+		// The go command writes .. for the folder above where a path only begins with its name.
+		_, end, _ := strings.Cut(string(m[1]), "/")
+		for _, with := range code.Overlay {
+			if strings.HasSuffix(filepath.ToSlash(with), "/"+end) {
+				path = with
+			}
+		}
 		return path, string(m[0]), nil
 	}
 	return "", "", fmt.Errorf("go build: %w\n%s", err, text)

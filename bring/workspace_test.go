@@ -36,29 +36,31 @@ func TestMessagesOfOneNameHaveAFolderEach(t *testing.T) {
 }
 
 // The file that does not compile is named by its own path, also where the workspace is within the
-// source and the compiler's paths begin there.
+// source and the compiler's paths begin there, or in a folder whose name begins as that above it.
 func TestCompileErrorNamesTheFile(t *testing.T) {
-	tree := t.TempDir()
-	folder := filepath.Join(tree, ".postage", "bring", "M")
-	broken := filepath.Join(folder, "generated", "part", "part.go")
-	for path, text := range map[string]string{
-		filepath.Join(tree, "go.mod"):          "module m\n\ngo 1.26\n",
-		filepath.Join(tree, "main", "main.go"): "package main\n\nimport _ \"m/part\"\n\nfunc main() {}\n",
-		filepath.Join(tree, "part", "part.go"): "package part\n",
-		broken:                                 "package part\n\nvar x = missing\n",
-	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
+	top := t.TempDir()
+	tree := filepath.Join(top, "src", "postage")
+	for _, folder := range []string{filepath.Join(tree, ".postage", "bring", "M"), filepath.Join(top, "src-mine", "M"), filepath.Join(top, "M")} {
+		broken := filepath.Join(folder, "generated", "part", "part.go")
+		for path, text := range map[string]string{
+			filepath.Join(tree, "go.mod"):          "module m\n\ngo 1.26\n",
+			filepath.Join(tree, "main", "main.go"): "package main\n\nimport _ \"m/part\"\n\nfunc main() {}\n",
+			filepath.Join(tree, "part", "part.go"): "package part\n",
+			broken:                                 "package part\n\nvar x = missing\n",
+		} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
+		t.Setenv("GOWORK", "off")
+		w := &Workspace{Name: "M", folder: folder, tree: tree}
+		path, said, err := w.compile(t.Context(), &lab.BroughtCode{Overlay: map[string]string{"part/part.go": broken}, Main: "main"})
+		if err != nil || path != broken || !strings.Contains(said, "undefined: missing") {
+			t.Errorf("%s: %s, %v; want %s", path, said, err, broken)
 		}
-	}
-	t.Setenv("GOWORK", "off")
-	w := &Workspace{Name: "M", folder: folder, tree: tree}
-	path, said, err := w.compile(t.Context(), &lab.BroughtCode{Overlay: map[string]string{"part/part.go": broken}, Main: "main"})
-	if err != nil || path != broken || !strings.Contains(said, "undefined: missing") {
-		t.Errorf("%s: %s, %v; want %s", path, said, err, broken)
 	}
 }
 
