@@ -303,7 +303,7 @@ func (s *Set) join(o Options, now, old *side) {
 			for _, cpu := range orOne(o.CPUs) {
 				c := newCase(p, &one, cpu, len(o.CPUs) > 0)
 				if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
-					c.Value = record.ValueFastWall
+					c.Value = record.ValueWall
 				}
 				e := now.entry(c, p, one, cpu)
 				e.Role = record.RoleBaseline
@@ -357,14 +357,14 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 		Name:     "Bench/pkg=" + p.Label + "/" + strings.TrimPrefix(one.Name, "Benchmark"),
 		Doc:      p.Path + " " + one.Name,
 		Batch:    max(one.Took, one.Call),
-		Value:    record.ValueFastCPU,
+		Value:    record.ValueCost,
 		Baseline: "code=new",
 	}
 	if named {
 		c.Name += "/cpu=" + strconv.Itoa(cpu)
 	}
 	if one.Parallel || one.Waits {
-		c.Value = record.ValueFastWall
+		c.Value = record.ValueWall
 	}
 	return c
 }

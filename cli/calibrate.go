@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,9 +166,8 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(rate(c.Covered, slowed)))
 	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
 	gateText(w, &result.Gate)
-	before := blockValues(w, rec)
-	fmt.Fprintf(w, "\n%s\n\n", calibrationLine(rec, result))
-	calibrationRow(w, rec, stage, c, before)
+	fmt.Fprintf(w, "%s\n\n", calibrationLine(rec, result))
+	calibrationRow(w, rec, stage, c)
 	return nil
 }
 
@@ -184,32 +182,6 @@ func gateText(w io.Writer, g *report.CalibrationGate) {
 	fmt.Fprintln(w)
 }
 
-// blockValues prints what the blocks find by each kind of block value, and marks the one in use.
-// All are of the same batches, so the machine's state is the same. It returns what was found by the
-// median of paired wall times, which was the value before.
-func blockValues(w io.Writer, rec *record.Record) (before lab.Calibration) {
-	own := rec.Rows[0].Value
-	other := *rec
-	other.Rows = slices.Clone(rec.Rows)
-	fmt.Fprintf(w, "%-36s %11s %8s %7s %7s  %-25s %s\n", "by the value of a block", "comparisons", "interval", "miss 1", "differ", "1%, 2%, 3%, 5% found", "found in 95%")
-	for _, kind := range []record.Value{record.ValueMedianWall, record.ValueMeanWall, record.ValueFastWall, record.ValueFastCPU, record.ValueHalfCPU, record.ValuePieces} {
-		for i := range other.Rows {
-			other.Rows[i].Value = kind
-		}
-		c := lab.Calibrate(&other)
-		name := cmp.Or(string(kind), "median of paired wall times")
-		if kind == record.ValueMedianWall {
-			before = c
-		}
-		if kind == own {
-			name += " (in use)"
-		}
-		fmt.Fprintf(w, "%-36s %11d %8s %7d %7d  %-25s %.2f%%\n", name, c.Comparisons,
-			fmt.Sprintf("±%.2f%%", 100*c.HalfWidth), c.Misses, c.FalseAlarms, foundText(c, " "), 100*c.Needed)
-	}
-	return before
-}
-
 func foundText(c lab.Calibration, separator string) string {
 	var found []string
 	for i := range c.Slowed {
@@ -219,13 +191,13 @@ func foundText(c lab.Calibration, separator string) string {
 }
 
 // calibrationRow prints the calibration as a Markdown table of one row, for documents.
-func calibrationRow(w io.Writer, rec *record.Record, stage string, c, before lab.Calibration) {
+func calibrationRow(w io.Writer, rec *record.Record, stage string, c lab.Calibration) {
 	contains := rate(c.Comparisons-c.Misses, c.Comparisons)
-	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% | by the median of wall times |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
-	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% | %.2f%%, so %.2f of it |\n",
+	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% |\n",
 		stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
-		foundText(c, ", "), 100*c.Needed, 100*before.Needed, c.Needed/before.Needed)
+		foundText(c, ", "), 100*c.Needed)
 }
 
 // eachTook is the part of the budget that a comparison had.

@@ -17,7 +17,7 @@ import (
 func (p program) doctorCommand() *cobra.Command {
 	var calibrate, asJSON bool
 	var comparisons int
-	var stage, saved, resume string
+	var stage, saved, resume, accuracy string
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -35,6 +35,9 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
   postage doctor --calibrate --record FILE`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if accuracy != "" {
+				return p.accuracy(cmd, accuracy)
+			}
 			if !calibrate {
 				for _, flag := range []string{"comparisons", "budget", "stage", "resume", "record"} {
 					if cmd.Flags().Changed(flag) {
@@ -74,6 +77,7 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
 	f.StringVar(&resume, "resume", "", "continue the calibration in `file`, with its remaining budget or the one given")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
+	f.StringVar(&accuracy, "accuracy", "", "measure the costs in the record `file` again, each contender alone in a plain process, and say which intervals contain them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "stage"} {
 		cmd.MarkFlagsMutuallyExclusive("record", "resume", flag)

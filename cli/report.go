@@ -20,6 +20,7 @@ func (p program) reportCommand() *cobra.Command {
 	var out string
 	var open, withTrends bool
 	var historyDB string
+	var priced pricing
 	cmd := &cobra.Command{
 		Use:   "report [RUN...]",
 		Short: "Make a page of saved runs that a browser shows",
@@ -37,6 +38,9 @@ plots and tables. It needs no network and no other file, and is complete without
 			var records []*record.Record
 			for _, name := range names {
 				rec, err := loadRun(name)
+				if err == nil {
+					err = priced.apply(cmd, rec)
+				}
 				if err != nil {
 					return err
 				}
@@ -71,6 +75,7 @@ plots and tables. It needs no network and no other file, and is complete without
 	cmd.Flags().BoolVar(&withTrends, "history", true, "show how the rows changed, if there is a history; --history=false leaves that out")
 	cmd.Flags().StringVar(&historyDB, "db", "", placeUsage)
 	cmd.Flags().BoolVar(&open, "open", false, "show it in the browser")
+	priced.register(cmd)
 	return cmd
 }
 

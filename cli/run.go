@@ -99,7 +99,7 @@ interrupted.`,
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
 	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that --against builds and measures each side in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
-	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
+	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default 1 for costs, and as many as there are processors beside a server)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")

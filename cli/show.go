@@ -15,14 +15,17 @@ import (
 
 func (p program) showCommand() *cobra.Command {
 	var asJSON, asMarkdown bool
+	var priced pricing
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
 		Short: "Print a saved run again",
 		Long: `Prints the table of a saved run: a file, a name in ` + runsFolder + `, or the latest.
-Damaged records are refused, with the line and what was expected there.`,
+Damaged records are refused, with the line and what was expected there. Costs can be
+priced for a process with another heap or GOGC, without measuring again.`,
 		Example: `  postage show
   postage show 2026-11-21T101500 --json
-  postage show before.txt`,
+  postage show before.txt
+  postage show --heap 1GB --gogc 200`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +37,9 @@ Damaged records are refused, with the line and what was expected there.`,
 			if err != nil {
 				return err
 			}
+			if err := priced.apply(cmd, rec); err != nil {
+				return err
+			}
 			if asMarkdown {
 				return p.printMarkdown(cmd, rec)
 			}
@@ -43,6 +49,7 @@ Damaged records are refused, with the line and what was expected there.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	priced.register(cmd)
 	return cmd
 }
 

@@ -324,8 +324,8 @@ func (a *adder) figure(row int64, r *verdict.Result, anchor *frozen) ([]any, err
 	var anchorID, ratio, low, high any
 	if anchor != nil {
 		anchorID = anchor.id
-		if values := verdict.BlockValues(a.rec.BlocksOf(r.Row.Case), r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
-			c := stats.Compare(values)
+		if values := verdict.BlockValues(a.rec, r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
+			c := stats.Compare(values, a.rec.Run.Between)
 			ratio = known(c.Ratio)
 			if !math.IsInf(c.HalfWidth, 0) {
 				low, high = known(c.Low), known(c.High)

@@ -53,6 +53,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 		return err
 	})
+	if world := r.rec.Run.World; world != nil && world.LiveHeap > 0 && inWorld(seats[0].entry) {
+		if !r.populate(ctx, seats, world) {
+			return r.block(ctx, cs) // once more, without
+		}
+	}
 	begun := time.Now()
 	if fewest := r.calibrate(ctx, seats); cs.blocks == 0 {
 		cs.fewest = fewest
@@ -105,6 +110,31 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	return block, nil
 }
 
+// populate has the workers make what lives in their heaps. An old revision's program may not know
+// how; then nothing lives in any, so that both sides are alike, and populate reports false.
+func (r *run) populate(ctx context.Context, seats []*seat, world *record.World) bool {
+	for _, s := range seats {
+		if !s.entry.Old || s.err != nil {
+			continue
+		}
+		_, err := s.child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
+		if err != nil && strings.Contains(err.Error(), "unknown request") {
+			world.LiveHeap = 0
+			r.rec.Run.Warnings = append(r.rec.Run.Warnings, "the old revision's program has no live heap, so nothing lives in any: what a byte costs to collect is that of a small process")
+			return false
+		}
+		s.err = err
+	}
+	each(seats, func(s *seat) error {
+		if s.entry.Old {
+			return s.err
+		}
+		_, err := s.child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
+		return err
+	})
+	return true
+}
+
 // process starts the process of an entry's contender, in a layout, from 0.
 func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, error) {
 	command := r.Command
@@ -115,7 +145,7 @@ func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, erro
 	case e.Build != nil:
 		command = e.Build.Commands[layout%len(e.Build.Commands)] // an old Go has one
 	}
-	return startChild(command, r.environment())
+	return startChild(command, r.environment(e))
 }
 
 // warn adds to what is told of the row, once.

@@ -223,7 +223,7 @@ func Calibrate(rec *record.Record) Calibration {
 			if row.Verdict == stats.Slower {
 				c.Found[i]++
 			}
-			truth := 1 + by*verdict.CleanShare(rec.BlocksOf(result.Baseline.Row.Case), row.Row, result.Baseline.Row)
+			truth := 1 + by*verdict.CodeShare(rec, row.Row)
 			if more := moreOperations(by, row.Row.N); more > 0 && row.Row.Pieces == 0 {
 				truth = 1 + float64(more)/float64(row.Row.N)
 			}

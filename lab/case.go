@@ -69,8 +69,8 @@ type Case struct {
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
-	// Value is how a block's times are made into one value: ValuePieces unless it is set. A case
-	// whose contenders wait for another process has ValueMeanWall.
+	// Value is the quantity that its contenders are compared by: ValueCost unless it is set. A case
+	// whose contenders wait, for another process or for goroutines of their own, has ValueWall.
 	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
 	Service *Service

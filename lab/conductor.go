@@ -226,7 +226,7 @@ func (r *run) finish(ctx context.Context) {
 		self.Spent = r.spent
 	}
 	var answer reply
-	w, err := startChild(r.Command, r.environment())
+	w, err := startChild(r.Command, []string{"GOMAXPROCS=1"})
 	if err == nil {
 		defer w.Kill()
 		answer, err = w.ask(ctx, request{Op: opSelf}, r.setUpPatience())
@@ -298,6 +298,13 @@ func (r *run) batchPatience(expected time.Duration) time.Duration {
 	return max(cmp.Or(r.BatchPatience, 30*time.Second), 50*expected)
 }
 
-func (r *run) environment() []string {
-	return append([]string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}, r.Environment...)
+// environment is that of an entry's worker.
+func (r *run) environment(e *Entry) []string {
+	procs := r.rec.Run.GOMAXPROCS
+	environment := append([]string(nil), r.Environment...)
+	if world := r.rec.Run.World; world != nil && inWorld(*e) {
+		procs = world.Procs
+		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC))
+	}
+	return append([]string{"GOMAXPROCS=" + strconv.Itoa(procs)}, environment...)
 }

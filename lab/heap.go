@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"postage/proc"
 )
 
 // heap finds out how many bytes a process allocates from one collection to the next. A block is too
@@ -13,6 +15,61 @@ type heap struct {
 	first  uint32 // the collection that began it
 	last   uint64 // bytes allocated before the end of the last collection seen
 	cycles int64
+	// since is how many batches were run since the last collection.
+	since int
+	// goroutines are those of a process whose contender has none, 0 where batches do not wait for
+	// more.
+	goroutines int
+}
+
+// node is one of what lives in the heap of a process like a service's.
+type node struct {
+	left, right *node
+	text        string
+	numbers     [2]int
+}
+
+// nodeBytes is what a node and its text take in the heap.
+const nodeBytes = 48 + 24
+
+var live *node // what populate made
+
+// populate makes so many bytes of heap live: a tree of small nodes with pointers.
+func (h *heap) populate(bytes int64) {
+	before := debug.SetGCPercent(-1)
+	live = tree(int(bytes / nodeBytes))
+	debug.SetGCPercent(before)
+}
+
+func tree(nodes int) *node {
+	if nodes == 0 {
+		return nil
+	}
+	left := (nodes - 1) / 2
+	return &node{left: tree(left), right: tree(nodes - 1 - left), text: string(make([]byte, 24))}
+}
+
+// A collection should fall into one batch of so many, so that each block has some; but not for
+// those who allocate so little in a batch that their collections are no matter.
+const (
+	batchesACycle = 8
+	leastGarbage  = 32 << 10
+)
+
+// steer uses up a part of what the heap has room for where the next collection would be more than
+// batchesACycle batches away. It is called after a batch.
+func (h *heap) steer(b *Batch) {
+	if h.since++; b.Collections > 0 {
+		h.since = 0
+	}
+	if live == nil || b.Bytes < leastGarbage || h.since != 1 {
+		return
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if room := int64(m.NextGC) - int64(m.HeapAlloc); room > batchesACycle*b.Bytes {
+		allocate(&m, 1-float64(batchesACycle*b.Bytes)/float64(room))
+	}
 }
 
 // begin collects, and allocates a part of what the heap has room for, so that a block's first
@@ -25,7 +82,7 @@ func (h *heap) begin(part float64) {
 	allocate(&m, 1)
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	*h = heap{began: m.TotalAlloc, first: m.NumGC}
+	*h = heap{began: m.TotalAlloc, first: m.NumGC, goroutines: h.goroutines}
 	allocate(&m, part)
 }
 
@@ -60,6 +117,20 @@ func (h *heap) cycle() int64 {
 	}
 	return int64(h.last-h.began) / h.cycles
 }
+
+// settle returns when the process's other goroutines have nothing more to do, or after some
+// milliseconds: what a batch made them do is part of what it costs.
+func settle() {
+	for range 20 {
+		before, known := proc.CPUOfCode()
+		time.Sleep(settleFor)
+		if after, _ := proc.CPUOfCode(); !known || after-before < settleFor/2 {
+			return
+		}
+	}
+}
+
+const settleFor = 200 * time.Microsecond
 
 // awaitCollection returns when no collection is under way: to switch collecting off waits
 // for the end of marking.

@@ -20,6 +20,11 @@ import (
 func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record {
 	run.Version = record.Version
 	run.Rounds = plan.Rounds
+	if run.World == nil && slices.ContainsFunc(plan.All(), inWorld) {
+		world := record.DefaultWorld()
+		world.Procs = cmp.Or(run.GOMAXPROCS, world.Procs)
+		run.World = &world
+	}
 	if run.GOMAXPROCS == 0 {
 		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
 	}
@@ -39,6 +44,12 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		rec.Rows = append(rec.Rows, newRow(&plan.Left[i], record.ProofNotMeasured+"the budget is too small", run.Modules))
 	}
 	return rec
+}
+
+// inWorld reports whether an entry's quantity is its cost in the run's world. Another program has
+// a world of its own.
+func inWorld(e Entry) bool {
+	return cmp.Or(e.Case.Value, record.ValueCost) == record.ValueCost && e.Contender.Start == nil
 }
 
 func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row {
@@ -70,7 +81,7 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		Proof:      proof,
 		Revision:   revision,
 		OldOf:      oldOf,
-		Value:      cmp.Or(e.Case.Value, record.ValuePieces),
+		Value:      cmp.Or(e.Case.Value, record.ValueCost),
 	}
 }
 

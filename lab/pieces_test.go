@@ -157,7 +157,7 @@ func TestWorkerRunsPieces(t *testing.T) {
 func TestCalibrateWarm(t *testing.T) {
 	const warmAfter, perOp = 30_000_000, 3500
 	var spent int64
-	n, err := calibrate(batchTarget, 1, record.ValuePieces, func(n int) (*Batch, error) {
+	n, err := calibrate(batchTarget, 1, record.ValueCost, func(n int) (*Batch, error) {
 		wall := int64(n) * perOp
 		if spent < warmAfter {
 			wall *= 2
@@ -175,7 +175,7 @@ func TestCalibrateWarm(t *testing.T) {
 func TestCalibrateSquare(t *testing.T) {
 	for perSquare := 0.01; perSquare < 100; perSquare *= 1.7 {
 		took := func(n int) time.Duration { return time.Duration(perSquare * float64(n) * float64(n)) }
-		n, err := calibrate(batchTarget, 1, record.ValuePieces, func(n int) (*Batch, error) {
+		n, err := calibrate(batchTarget, 1, record.ValueCost, func(n int) (*Batch, error) {
 			return &Batch{WallNS: took(n).Nanoseconds()}, nil
 		})
 		if err != nil || took(n) > 4*batchTarget || took(n) < batchTarget/50 {
@@ -193,7 +193,7 @@ func TestCalibrateByMean(t *testing.T) {
 	want := float64(batchTarget) / perOp
 	mean, squares := 0.0, 0.0
 	for range runs {
-		n, err := calibrate(batchTarget, 8, record.ValueMeanWall, func(n int) (*Batch, error) {
+		n, err := calibrate(batchTarget, 8, record.ValueWall, func(n int) (*Batch, error) {
 			return &Batch{WallNS: int64(float64(n*perOp) * math.Exp(0.2*random.NormFloat64()))}, nil
 		})
 		if err != nil {

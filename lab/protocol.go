@@ -7,9 +7,11 @@ package lab
 // What a request asks for.
 const (
 	opOpen      = "open"      // set up, prove
+	opPopulate  = "populate"  // make Bytes of heap live
 	opCalibrate = "calibrate" // find the N that takes TargetNS
 	opWarm      = "warm"      // batches of N operations that are not timed
 	opRun       = "run"       // one batch of N operations
+	opPlain     = "plain"     // N operations in one go, and nothing else
 	opSelf      = "self"      // measure the instrument itself
 	opClose     = "close"     // release everything and end
 )
@@ -25,6 +27,7 @@ type request struct {
 	N        int    `json:"n,omitempty"`
 	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
+	Bytes    int64  `json:"bytes,omitempty"`
 }
 
 type reply struct {

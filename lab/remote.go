@@ -54,7 +54,7 @@ const mostLooks = 6
 // calibrate finds the number of operations, and whether what one takes depends on it.
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
 	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
-	if answer.N, err = calibrate(target, 1, record.ValuePieces, run); err != nil {
+	if answer.N, err = calibrate(target, 1, record.ValueCost, run); err != nil {
 		return answer, err
 	}
 	if b, err := run(answer.N); err != nil || time.Duration(b.WallNS) > 4*target {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	switch r.Op {
 	case opOpen:
 		return w.open(ctx, r)
+	case opPopulate:
+		w.heap.populate(r.Bytes)
+		return reply{}, nil
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))
 	case opWarm:
@@ -78,6 +82,9 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		return reply{}, err
 	case opRun:
 		b, err := w.Batch(ctx, r.N)
+		return reply{Batch: b}, err
+	case opPlain:
+		b, err := w.plain(r.N)
 		return reply{Batch: b}, err
 	case opSelf:
 		overhead, err := overheadNS()
@@ -98,7 +105,9 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if err != nil {
 		return reply{}, fmt.Errorf("open: %w", err)
 	}
-	w.instance, w.value = instance, e.Case.Value
+	if w.instance, w.value = instance, e.Case.Value; w.value == "" || w.value == record.ValueCost {
+		w.heap.goroutines = w.goroutines
+	}
 	if err := instance.Prove(ctx); err != nil {
 		return reply{}, fmt.Errorf("proof: %w", err)
 	}
@@ -119,6 +128,9 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		return reply{}, err
 	}
 	again := cycle(w.instance)
+	if runtime.GOMAXPROCS(0) > 1 || again > 0 && w.hasOthers(n) {
+		return reply{N: n}, nil
+	}
 	n, count := inPieces(n, again, DefaultRounds)
 	if count == 0 {
 		return reply{N: n}, nil
@@ -135,6 +147,34 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	}
 	return reply{N: n, Pieces: count, Rounds: roundsOf(n, count, again)}, nil
 }
+
+// hasOthers reports whether a batch of the contender has other goroutines do some of the work, which
+// the clock readings between its pieces would not show.
+func (w *worker) hasOthers(n int) bool {
+	samples := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	read := func() (created, scheduled, collections uint64) {
+		metrics.Read(samples)
+		for _, count := range samples[1].Value.Float64Histogram().Counts {
+			scheduled += count
+		}
+		return samples[0].Value.Uint64(), scheduled, samples[2].Value.Uint64()
+	}
+	for range calibrating {
+		created, scheduled, collections := read()
+		if w.instance.Run(n) != nil {
+			return false // the next batch says so
+		}
+		createdAfter, scheduledAfter, collectionsAfter := read()
+		if collectionsAfter == collections { // collecting has goroutines of its own
+			return createdAfter > created || scheduledAfter > scheduled+othersSeen
+		}
+	}
+	return false
+}
+
+// othersSeen is how many times goroutines may be scheduled in a batch by chance. One in eight is
+// counted.
+const othersSeen = 2
 
 // calibrating is how many batches find out how many operations one should have. Where the mean of
 // all batches is the value, single ones differ by a fifth, and it takes as many as fill
@@ -197,7 +237,7 @@ func calibrate(target time.Duration, least int, value record.Value, run func(n i
 	}
 	var elapsed time.Duration
 	var err error
-	if value == record.ValueMeanWall {
+	if value == record.ValueWall {
 		elapsed, err = meanOf(max(calibrating, int(calibratingMean/target)), func() (*Batch, error) { return run(n) })
 	} else {
 		elapsed, err = fastest(n, calibrating, 0)
@@ -225,11 +265,16 @@ func meanOf(batches int, run func() (*Batch, error)) (time.Duration, error) {
 // Batch runs n operations.
 func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
 	if w.count < 2 {
-		return timed(w.instance, n, nil, &w.heap, w.instructions)
+		b, err := timed(w.instance, n, nil, &w.heap, w.instructions)
+		if err == nil {
+			w.heap.steer(b)
+		}
+		return b, err
 	}
 	b, err := timed(w.instance, n, func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }, &w.heap, w.instructions)
 	if err == nil {
 		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
+		w.heap.steer(b)
 	}
 	return b, err
 }
@@ -274,6 +319,9 @@ func timed(instance Instance, n int, run func(time.Time) error, heap *heap, inst
 	wall := time.Since(start)
 
 	awaitCollection()
+	if heap != nil && heap.goroutines > 0 && runtime.NumGoroutine() > heap.goroutines {
+		settle()
+	}
 	cpuAfter, _ := proc.CPUOfCode()
 	if counting {
 		executed, counting = instructions.Count()

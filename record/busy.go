@@ -15,7 +15,7 @@ func (r *Record) Waited() (share float64, ok bool) {
 	for i := range r.Blocks {
 		for j := range r.Blocks[i].Series {
 			s := &r.Blocks[i].Series[j]
-			if row := r.Row(s.Row); row == nil || !row.Value.IsCPU() || len(s.CPUNS) < len(s.WallNS) {
+			if row := r.Row(s.Row); row == nil || row.Value != ValueCost || len(s.CPUNS) < len(s.WallNS) {
 				continue
 			}
 			for k, ns := range s.WallNS {

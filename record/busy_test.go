@@ -13,14 +13,14 @@ func TestBusy(t *testing.T) {
 		waited                float64 // -1 if not known
 		busy                  bool
 	}{
-		{"quiet", ValuePieces, []int64{99, 100, 98}, 0.2, 0, 0, 0.01, false},
-		{"after a build", ValuePieces, []int64{99, 100, 98}, 4.3, 0, 12, 0.01, false},
-		{"others beside it", ValuePieces, []int64{60, 100, 50}, 0.2, 0, 0, 0.3, true},
-		{"collections on another processor", ValueHalfCPU, []int64{180, 90, 100}, 0.2, 0, 0, 1. / 30, false},
-		{"waits for a server", ValueMeanWall, []int64{10, 20, 10}, 0.2, 0, 0, -1, false},
-		{"loaded, with a server", ValueMeanWall, []int64{10, 20, 10}, 1.1, 0, 0, -1, true},
-		{"stolen from, with a server", ValueMeanWall, []int64{10, 20, 10}, 0.2, 6, 0, -1, true},
-		{"no CPU time", ValuePieces, nil, 0.2, 0, 11, -1, true},
+		{"quiet", ValueCost, []int64{99, 100, 98}, 0.2, 0, 0, 0.01, false},
+		{"after a build", ValueCost, []int64{99, 100, 98}, 4.3, 0, 12, 0.01, false},
+		{"others beside it", ValueCost, []int64{60, 100, 50}, 0.2, 0, 0, 0.3, true},
+		{"collections on another processor", ValueCost, []int64{180, 90, 100}, 0.2, 0, 0, 1. / 30, false},
+		{"waits for a server", ValueWall, []int64{10, 20, 10}, 0.2, 0, 0, -1, false},
+		{"loaded, with a server", ValueWall, []int64{10, 20, 10}, 1.1, 0, 0, -1, true},
+		{"stolen from, with a server", ValueWall, []int64{10, 20, 10}, 0.2, 6, 0, -1, true},
+		{"no CPU time", ValueCost, nil, 0.2, 0, 11, -1, true},
 	} {
 		rec := &Record{
 			Machine: Machine{Cores: 2, Load: &r.load, StealPercent: &r.steal, PressurePercent: &r.pressure},

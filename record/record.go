@@ -44,6 +44,8 @@ type Record struct {
 	Machine Machine
 	Rows    []Row
 	Blocks  []Block
+	// Priced, if set, is another world than the run's that its costs are to be of. It is not kept.
+	Priced *Pricing
 }
 
 // Run is what was asked for and how it went.
@@ -55,7 +57,13 @@ type Run struct {
 	// Precision is the half-width asked for, as a fraction: 0.01 is ±1%.
 	Precision float64       `json:"precision"`
 	Budget    time.Duration `json:"budget_ns"`
-	// Rounds is the number of rounds in a block, GOMAXPROCS that of the workers.
+	// World is what costs are of, nil where no row's quantity is its cost.
+	World *World `json:"world,omitempty"`
+	// Between is the standard deviation of the logarithm of a ratio between runs, beyond that of
+	// the blocks of one: 0.01 is 1%. Intervals include it.
+	Between float64 `json:"between,omitempty"`
+	// Rounds is the number of rounds in a block, GOMAXPROCS that of workers whose quantity is wall
+	// time.
 	Rounds     int    `json:"rounds"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Commit     string `json:"commit,omitempty"`

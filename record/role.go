@@ -14,34 +14,31 @@ const (
 	RoleFloor     Role = "floor"   // does the least any contender could; never a recommendation
 )
 
-// Value says what the times of a block's batches are made into, so that one row can be
-// compared with another. What the case is decides, never its data.
+// Value is the quantity that a row is compared by. What the case is decides, never its data.
 type Value string
 
 const (
-	// ValuePieces is of contenders alone in their process: the wall time of a block's fast pieces,
-	// and the CPU time of collections for what they allocate. A row whose batches are not timed in
-	// pieces, and what is compared with it, has ValueHalfCPU.
-	ValuePieces Value = "pieces"
-	// ValueHalfCPU is the CPU time of the fastest half of the batches, with the cost of collections
-	// taken out and put back at the row's rate.
-	ValueHalfCPU Value = "half-cpu"
-	// ValueFastCPU is the same of the fastest quarter: of Go benchmarks, and in older records.
-	ValueFastCPU Value = "fast-cpu"
-	// ValueFastWall is that quarter's wall time, for contenders that may wait.
-	ValueFastWall Value = "fast-wall"
-	// ValueMeanWall is of contenders with a server: the mean over the rounds of the
-	// logarithms of wall time, against the other's in the same rounds.
-	ValueMeanWall Value = "mean-wall"
-	// ValueMedianWall is the median of the same, in older records.
-	ValueMedianWall Value = ""
+	// ValueCost is of contenders alone in their process: the CPU time of an operation's code where
+	// nothing disturbs it, and of collecting what it allocates.
+	ValueCost Value = "cost"
+	// ValueWall is of contenders that wait, for a server or for goroutines of their own: the mean
+	// over the rounds of the logarithms of wall time, against the other's in the same rounds.
+	ValueWall Value = "mean-wall"
 )
 
-// IsCPU reports whether the value is of what uses the processor, and not of waiting.
-func (v Value) IsCPU() bool { return v == ValuePieces || v == ValueHalfCPU || v == ValueFastCPU }
+// older are the values of records from before there were two.
+var older = map[Value]Value{
+	"pieces": ValueCost, "half-cpu": ValueCost, "fast-cpu": ValueCost, "fast-wall": ValueWall, "": ValueWall,
+}
 
-// IsFast reports whether the value is of the fast batches alone, so that there may be a tail.
-func (v Value) IsFast() bool { return v.IsCPU() || v == ValueFastWall }
+// UnmarshalText reads a value, also as older records have it.
+func (v *Value) UnmarshalText(text []byte) error {
+	*v = Value(text)
+	if now, ok := older[*v]; ok {
+		*v = now
+	}
+	return nil
+}
 
 // Proof says whether a row did its work: "ok", or one of the other constants with the
 // reason behind it.

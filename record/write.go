@@ -65,8 +65,12 @@ type end struct {
 // benchstat works on: the median over the rounds.
 func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 	name := row.Name
-	if r.Run.GOMAXPROCS > 1 {
-		name = fmt.Sprintf("%s-%d", name, r.Run.GOMAXPROCS)
+	procs := r.Run.GOMAXPROCS
+	if r.Run.World != nil && row.Value == ValueCost {
+		procs = r.Run.World.Procs
+	}
+	if procs > 1 {
+		name = fmt.Sprintf("%s-%d", name, procs)
 	}
 	result := &benchfmt.Result{Name: benchfmt.Name(name), Iters: row.N * len(series.WallNS)}
 	for _, c := range r.Machine.config() {

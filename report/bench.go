@@ -301,7 +301,7 @@ func (b *benchmarks) layouts(row *record.Row) string {
 			continue
 		}
 		each := s.NSPerOp(row.N)
-		if row.Value.IsCPU() && s.CPUNS != nil {
+		if row.Value == record.ValueCost && s.CPUNS != nil {
 			each = s.CPUNSPerOp(row.N)
 		}
 		times[block.Layout] = append(times[block.Layout], stats.Median(each))

@@ -181,7 +181,7 @@ func TestPageFiltersAndSorts(t *testing.T) {
 		t.Errorf("%d rows after the filter was emptied, were %d", n, all)
 	}
 	do(t, ctx, chromedp.Click(button))
-	if got, want := text(t, ctx, order), "floor=memcpy codec=polyglot codec=protobuf codec=twin codec=json/reuse=no"; got != want {
+	if got, want := text(t, ctx, order), "floor=memcpy codec=polyglot codec=twin codec=protobuf codec=json/reuse=no"; got != want {
 		t.Errorf("sorted by time: %s", got)
 	}
 	do(t, ctx, chromedp.Click(button))

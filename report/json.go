@@ -53,6 +53,9 @@ type (
 		Proof      record.Proof        `json:"proof"`
 		Blocks     int                 `json:"blocks"`
 		NSOp       *jsonValue          `json:"ns_op"`
+		CodeOp     *float64            `json:"code_ns_op"`
+		GarbageOp  *float64            `json:"garbage_ns_op"`
+		WallOp     *jsonValue          `json:"wall_ns_op"`
 		Ratio      *jsonRatio          `json:"ratio"`
 		WallRatio  *jsonRatio          `json:"wall_ratio"`
 		Tail       *float64            `json:"tail"`
@@ -86,7 +89,7 @@ var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.Serve
 func JSON(w io.Writer, rec *record.Record) error {
 	a := verdict.Analyze(rec)
 	out := jsonRecord{
-		Version:  2,
+		Version:  3,
 		Machine:  newJSONMachine(&rec.Machine),
 		Seed:     rec.Run.Seed,
 		Partial:  !rec.Run.Complete,
@@ -137,7 +140,7 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	j := jsonRow{
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
 		Proof: row.Proof, Blocks: r.Blocks, Verdict: r.Verdict,
-		Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstrOp: newJSONValue(r.InstructionsOp),
+		CodeOp: r.CodeOp, GarbageOp: r.GarbageOp, WallOp: newJSONValue(r.WallOp), Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstrOp: newJSONValue(r.InstructionsOp),
 		Metrics: map[string]*float64{}, Settings: orEmptyMap(row.Settings), Properties: orEmptyMap(row.Properties),
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}

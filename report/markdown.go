@@ -49,7 +49,7 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 
 // legend says what the columns are that their titles do not explain.
 const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95% interval: CPU time, or wall time where a server answers. " +
-	"**±**: half the width of the 95% interval of the time. **tail**: the mean of all batches, divided by the value that the ratio is made of. " +
+	"**±**: half the width of the 95% interval of the cost. **code** and **garbage**: its two parts. **tail**: the mean CPU time of all batches, divided by the cost. " +
 	"**× floor**: the time as a multiple of the floor's, which does the least work possible."
 
 // widest is how many columns a table may have: more are a second table below it.

@@ -112,7 +112,7 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	blocks := map[*verdict.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
-		for _, v := range verdict.BlockValues(rec.BlocksOf(c.Name), r.Row, c.Baseline.Row) {
+		for _, v := range c.BlockValues(r) {
 			blocks[r] = append(blocks[r], math.Exp(v))
 		}
 		values = append(values, blocks[r]...)
@@ -123,7 +123,7 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	x := newAxis(values, plotFrom, plotTo)
 	f := &forest{Width: plotWidth, Height: len(results)*rowHeight + axisHeight - 16, From: plotFrom, To: plotTo, One: x.at(1),
 		Bottom: float64(len(results) * rowHeight), Ticks: x.ticks(tickText),
-		Describe: "Times as multiples of the baseline's; the table below has the figures."}
+		Describe: "Multiples of the baseline's; the table below has the figures."}
 	for i, r := range results {
 		row := forestRow{Label: clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Hint: hint(r, common), Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
 		if r.Ratio != nil {

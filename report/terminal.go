@@ -193,9 +193,22 @@ type column[T any] struct {
 }
 
 func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
+	parts := func(part func(*verdict.Result) *float64) func(*verdict.Result) string {
+		return func(r *verdict.Result) string {
+			if p := part(r); p != nil {
+				return grouped(*p)
+			}
+			return "n/a"
+		}
+	}
+	ofCost := slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.CodeOp != nil })
+	title := "ns/op"
+	if ofCost {
+		title = "cost ns/op"
+	}
 	columns := []column[*verdict.Result]{
 		{"", true, name},
-		{"ns/op", false, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }},
+		{title, false, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }},
 		{"±", false, func(r *verdict.Result) string { return plusMinus(r.NSOp) }},
 		{"ratio (95% interval)", false, func(r *verdict.Result) string {
 			if r.Ratio == nil {
@@ -230,6 +243,19 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 				return "n/a"
 			}
 			return ratio(*r.Tail)
+		}})
+	}
+	if ofCost {
+		columns = slices.Insert(columns, 7,
+			column[*verdict.Result]{"code", false, parts(func(r *verdict.Result) *float64 { return r.CodeOp })},
+			column[*verdict.Result]{"garbage", false, parts(func(r *verdict.Result) *float64 { return r.GarbageOp })})
+	}
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.Wall != nil }) {
+		columns = append(columns, column[*verdict.Result]{"wall ns/op", false, func(r *verdict.Result) string {
+			if r.Wall == nil {
+				return ""
+			}
+			return grouped(r.WallOp.Value)
 		}})
 	}
 	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
@@ -272,6 +298,9 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 	delete(units, record.EncodedBytes)
 	delete(units, record.PackedBytes)
 	delete(units, record.RowsWritten)
+	if ofCost {
+		delete(units, record.ClientCPU) // it is the cost
+	}
 	// In order of the alphabet, but the maximum behind the percentiles.
 	key := func(unit string) string { return strings.Replace(unit, "max-ns", "p~", 1) }
 	for _, unit := range slices.SortedFunc(maps.Keys(units), func(a, b string) int { return strings.Compare(key(a), key(b)) }) {
@@ -323,9 +352,23 @@ func metric(unit string) func(*verdict.Result) string {
 	}
 }
 
+// WorldText says what process costs are of, "" if none were measured.
+func WorldText(rec *record.Record) string {
+	switch {
+	case rec.Priced != nil:
+		return "costs are CPU time, code and garbage, priced for a process with " + rec.Priced.String()
+	case rec.Run.World != nil:
+		return "costs are CPU time, code and garbage, of a process with " + rec.Run.World.String()
+	}
+	return ""
+}
+
 // footer says what the figures were measured with and what the instrument cost.
 func (t *terminal) footer(rec *record.Record) {
 	t.printf("%s\n", t.paint(dim, machineText(rec)))
+	if world := WorldText(rec); world != "" {
+		t.printf("%s\n", t.paint(dim, world))
+	}
 	if self := selfText(rec); self != "" {
 		t.printf("%s\n", t.paint(dim, self))
 	}

@@ -28,7 +28,14 @@ type CaseResult struct {
 	Control  *Result
 	// Rows are all its rows, the control included, the fastest first, those without
 	// figures last.
-	Rows []*Result
+	Rows    []*Result
+	figured *figured
+}
+
+// BlockValues are [BlockValues] of a row against the case's baseline.
+func (c *CaseResult) BlockValues(r *Result) []float64 {
+	p := c.figured.pair(r.Row, c.Baseline.Row)
+	return p.values()
 }
 
 // Interval is a value with its 95% interval; the bounds are infinite where there are
@@ -41,17 +48,26 @@ type Result struct {
 	Row     *record.Row
 	Blocks  int
 	Batches int
-	NSOp    *Interval
-	// Ratio is the row's time as a multiple of the baseline's, nil for the baseline and
+	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
+	// its multiple of the floor are of. It is CPU time, code and garbage; or wall time, where the
+	// row waits for a server.
+	NSOp *Interval
+	// CodeOp and GarbageOp are its two parts, nil for wall time. Price is what a byte costs to
+	// collect, in ns.
+	CodeOp, GarbageOp *float64
+	Price             float64
+	// WallOp is the wall time of an operation, the median over the blocks.
+	WallOp *Interval
+	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
 	Ratio   *stats.Comparison
 	Verdict stats.Verdict
-	// Wall is the ratio by wall time if the verdict is by CPU time, else nil.
+	// Wall is the ratio by wall time where it says something else than that of costs, else nil.
 	Wall *stats.Comparison
-	// Tail is the mean over all batches as a multiple of the row's value: 1.2 if it is a fifth more
-	// than that of its fast batches; nil if the value is a mean.
+	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
+	// more; nil for wall time.
 	Tail *float64
-	// FloorRatio is the row's time as a multiple of that of its floor: its own, if it
+	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
 	FloorRatio *Interval
 	BytesOp    *int64
@@ -81,45 +97,29 @@ func Analyze(rec *record.Record) *Analysis {
 
 // AnalyzeCase is Analyze of one case.
 func AnalyzeCase(rec *record.Record, name string) CaseResult {
-	blocks := rec.BlocksOf(name)
-	c := CaseResult{Name: name, Blocks: len(blocks)}
-	var floor *Result
-	for i := range rec.Rows {
-		if rec.Rows[i].Case != name {
-			continue
-		}
-		result := figures(&rec.Rows[i], blocks)
+	f := newFigured(rec, name)
+	c := CaseResult{Name: name, Blocks: len(f.blocks), figured: f}
+	for _, row := range f.rows {
+		result := f.figures(row)
 		c.Rows = append(c.Rows, result)
-		switch result.Row.Role {
+		switch row.Role {
 		case record.RoleBaseline:
 			c.Baseline = result
 		case record.RoleControl:
 			c.Control = result
-		case record.RoleFloor:
-			if result.NSOp != nil && (floor == nil || result.NSOp.Value < floor.NSOp.Value) {
-				floor = result
-			}
 		}
 	}
 	for _, result := range c.Rows {
 		result.Verdict = stats.Undecided
-		if result.NSOp == nil {
-			continue
-		}
-		if c.Baseline != nil && c.Baseline.NSOp != nil && result != c.Baseline {
-			c.compare(result, blocks, Margin(rec.Run.Precision))
-		} else if result == c.Baseline {
+		switch {
+		case result.NSOp == nil:
+		case result == c.Baseline:
 			result.Verdict = stats.Same
-		}
-		own := floor
-		if result.Row.Floor != "" {
-			own = c.Of(result.Row.Floor)
-		}
-		if own != nil && own.NSOp != nil {
-			ratio := stats.Compare(BlockValues(blocks, result.Row, own.Row))
-			result.FloorRatio = &Interval{ratio.Ratio, ratio.Low, ratio.High}
+		case c.Baseline != nil && c.Baseline.NSOp != nil:
+			c.compare(f, result, Margin(rec.Run.Precision))
 		}
 	}
+	c.floors(f)
 	sort.SliceStable(c.Rows, func(i, j int) bool {
 		a, b := c.Rows[i], c.Rows[j]
 		if a.NSOp == nil || b.NSOp == nil {
@@ -130,33 +130,57 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 	return c
 }
 
-// compare finds a row's ratio to the baseline and its verdict. A verdict from fast batches
-// is refused where the mean over all of them, or wall time, says otherwise.
-func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin float64) {
-	kind := c.Baseline.Row.Value
-	p := newPair(blocks, result.Row, c.Baseline.Row)
-	ratio := stats.Compare(p.values(kind))
+// compare finds a row's ratio to the baseline and its verdict, and makes the row's figure the
+// baseline's times the ratio, so that the table's columns agree. A verdict of costs is refused
+// where the mean over all batches says otherwise.
+func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
+	p := f.pair(result.Row, c.Baseline.Row)
+	ratio := p.compare(p.values())
 	result.Ratio, result.Verdict = &ratio, stats.Decide(ratio, margin)
-	if !kind.IsFast() {
+	if len(p.series) == 0 || math.IsNaN(ratio.Ratio) {
 		return
 	}
-	if contradicts(stats.Compare(p.means(kind)), ratio, result.Verdict, margin) {
+	result.NSOp.move(c.Baseline.NSOp.Value * ratio.Ratio)
+	if result.CodeOp == nil {
+		return
+	}
+	*result.CodeOp = result.NSOp.Value - *result.GarbageOp
+	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
 		result.Verdict = stats.Undecided
 	}
-	if !kind.IsCPU() {
-		return
+	if wall := p.compare(p.walls()); wall.Low > ratio.High || wall.High < ratio.Low {
+		result.Wall = &wall
 	}
-	wall := stats.Compare(p.values(record.ValueFastWall))
-	result.Wall = &wall
-	others := []stats.Comparison{wall}
-	if kind == record.ValuePieces {
-		others = append(others, stats.Compare(p.values(record.ValueHalfCPU)))
-	}
-	for _, other := range others {
-		if by := stats.Decide(other, margin); (by == stats.Faster || by == stats.Slower) && by != result.Verdict {
-			result.Verdict = stats.Undecided
+}
+
+// floors finds the rows' multiples of their floors: the quotients of the figures, with the
+// intervals of paired blocks.
+func (c *CaseResult) floors(f *figured) {
+	var fastest *Result
+	for _, r := range c.Rows {
+		if r.Row.Role == record.RoleFloor && r.NSOp != nil && (fastest == nil || r.NSOp.Value < fastest.NSOp.Value) {
+			fastest = r
 		}
 	}
+	for _, r := range c.Rows {
+		floor := fastest
+		if r.Row.Floor != "" {
+			floor = c.Of(r.Row.Floor)
+		}
+		if r.NSOp == nil || floor == nil || floor.NSOp == nil {
+			continue
+		}
+		p := f.pair(r.Row, floor.Row)
+		ratio := p.compare(p.values())
+		r.FloorRatio = &Interval{ratio.Ratio, ratio.Low, ratio.High}
+		r.FloorRatio.move(r.NSOp.Value / floor.NSOp.Value)
+	}
+}
+
+// move moves an interval, with its bounds in proportion.
+func (i *Interval) move(to float64) {
+	by := to / i.Value
+	i.Value, i.Low, i.High = to, i.Low*by, i.High*by
 }
 
 // Stage is the stage that the case is of.
@@ -203,12 +227,12 @@ func (c *CaseResult) Of(contender string) *Result {
 // asked for, at most 1%.
 func Margin(precision float64) float64 { return min(precision, 0.01) }
 
-func figures(row *record.Row, blocks []*record.Block) *Result {
+func (f *figured) figures(row *record.Row) *Result {
 	result := &Result{Row: row}
 	var ns, cpu, bytes, allocs []float64
 	counters := map[string][]float64{}
 	var latencies *hdrhistogram.Histogram
-	for _, block := range blocks {
+	for _, block := range f.blocks {
 		s := block.Of(row.Name)
 		if s == nil {
 			continue
@@ -235,9 +259,10 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	if !row.OK() || result.Blocks == 0 {
 		return result
 	}
-	result.Tail = tail(row, blocks)
 	value, low, high := stats.MedianInterval(ns, 0.95)
-	result.NSOp = &Interval{value, low, high}
+	result.WallOp = &Interval{value, low, high}
+	wall := *result.WallOp
+	result.NSOp = &wall
 	result.BytesOp, result.AllocsOp = wholeMedian(bytes), wholeMedian(allocs)
 	result.Metrics = maps.Clone(row.Metrics)
 	if result.Metrics == nil {
@@ -245,6 +270,9 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	}
 	if len(cpu) > 0 {
 		result.Metrics[record.ClientCPU] = stats.Median(cpu)
+	}
+	if row.Value == record.ValueCost {
+		f.cost(result)
 	}
 	if values := counters[record.Instructions]; values != nil {
 		value, low, high := stats.MedianInterval(values, 0.95)
@@ -262,6 +290,22 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	return result
 }
 
+// cost fills in what an operation of the row costs.
+func (f *figured) cost(r *Result) {
+	own := stats.Compare(finite(f.levels(r.Row)), 0)
+	r.NSOp = &Interval{own.Ratio, own.Low, own.High}
+	r.Price = f.price(r.Row)
+	garbage := r.Price * f.costs.Bytes(f.place[r.Row.Name])
+	code := own.Ratio - garbage
+	r.CodeOp, r.GarbageOp = &code, &garbage
+	tail := stats.Median(finite(f.means(r.Row)))
+	if f.rec.Priced == nil {
+		tail = math.Exp(tail) / own.Ratio
+		r.Tail = &tail
+	}
+	r.Metrics[record.ClientCPU] = own.Ratio
+}
+
 // percentiles are the metrics that are read off a distribution of latencies.
 var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
@@ -276,7 +320,7 @@ func (c *CaseResult) Widest() float64 {
 	half := 0.0
 	for _, result := range c.Rows {
 		if result.Ratio != nil && result.Row.Role != record.RoleFloor {
-			half = max(half, result.Ratio.HalfWidth)
+			half = max(half, result.Ratio.Within)
 		}
 	}
 	return half
@@ -293,18 +337,17 @@ func (c *CaseResult) doubt() string {
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
-// disagreement names the rows whose ratios by CPU time and by the wall time of batches differ
-// beyond their intervals: they collect garbage on another processor, wait, work on several, or
-// have costs that not every piece of a batch has.
+// disagreement names the rows whose ratios by the wall time of batches lie outside those of costs:
+// they collect garbage on another processor, wait, or work on several.
 func (c *CaseResult) disagreement() string {
 	var apart []string
 	for _, r := range c.Rows {
-		if r.Wall != nil && r.Row.Role == record.RoleContender && (r.Wall.Low > r.Ratio.High || r.Wall.High < r.Ratio.Low) {
+		if r.Wall != nil && r.Row.Role == record.RoleContender {
 			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Ratio, r.Wall.Low, r.Wall.High))
 		}
 	}
 	if apart == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: ratios are of CPU time, collections on other processors included; by the wall time of whole batches it is %s", c.Name, strings.Join(apart, ", "))
+	return fmt.Sprintf("%s: ratios are of costs, which are CPU time; by wall time it is %s", c.Name, strings.Join(apart, ", "))
 }

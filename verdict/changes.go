@@ -76,6 +76,7 @@ type Change struct {
 	Time, Outcome Outcome
 	Counts        []Count
 	test          stats.Shift // of its block values
+	doubted       bool        // the mean CPU time says that it is beyond the threshold
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.
@@ -115,15 +116,15 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 		c.Verdict = stats.Undecided
 	}
 	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
-	if limits.OrSeen && t.Seen > math.Log1p(limits.Time) {
-		c.Threshold = min(math.Expm1(t.Seen), mostSeen)
+	if limits.OrSeen && t.SeenAlone > math.Log1p(limits.Time) {
+		c.Threshold = min(math.Expm1(t.SeenAlone), mostSeen)
 	}
 	switch {
 	case c.Anchor != AnchorRounds:
 		c.Time = NotGated
 	case c.P <= familyLevel && t.Value >= math.Log1p(limits.Time):
 		c.Time = Regressed
-	case t.High < math.Log1p(c.Threshold):
+	case t.High < math.Log1p(c.Threshold) && !c.doubted:
 		c.Time = Passed
 	default:
 		c.Time = Inconclusive

@@ -51,7 +51,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 			if base != nil && base.Name != row.New.Row.Name {
 				row.Anchor = base.Contender
 				values = func(rec *record.Record, r *record.Row) []float64 {
-					return BlockValues(rec.BlocksOf(r.Case), r, rec.Row(base.Name))
+					return BlockValues(rec, r, rec.Row(base.Name))
 				}
 			}
 			row.test = u.Shift(values(old, row.Old.Row), values(new, row.New.Row), familyLevel)
@@ -144,8 +144,8 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 		return Interval{}, false
 	}
 	if a.Case == b.Case {
-		values := BlockValues(rec.BlocksOf(a.Case), a, b)
-		c := stats.Compare(values)
+		values := BlockValues(rec, a, b)
+		c := stats.Compare(values, rec.Run.Between)
 		return Interval{c.Ratio, c.Low, c.High}, len(values) > 0
 	}
 	x, y := absolute(rec, b), absolute(rec, a)

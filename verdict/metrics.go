@@ -53,7 +53,7 @@ func (c *Changes) Metrics() map[*Change][]MetricChange {
 		}
 		for j := range found[r] {
 			m := &found[r][j]
-			rows := newPair(c.New.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
+			rows := newFigured(c.New, r.New.Row.Case).pair(r.New.Row, r.Old.Row)
 			if shift := rows.metric(m.Unit, level); shift != nil {
 				m.Ratio, m.P = &Interval{math.Exp(shift.Value), math.Exp(shift.Low), math.Exp(shift.High)}, shift.P
 			} else if m.Old == m.New {
@@ -110,6 +110,6 @@ func (p *pair) metric(unit string, level float64) *stats.Shift {
 		}
 		return &exact
 	}
-	shift, _ := p.shiftOf(values, level)
-	return &shift
+	shift, _ := stats.Moderated([]stats.Grouped{p.grouped(values)}, level, level)
+	return &shift[0]
 }

@@ -28,14 +28,15 @@ func IsSame(rec *record.Record) bool {
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
 // the same run.
 //
-//  1. A block's value is that of its batches, new against old (see [BlockValues]).
-//  2. Where all programs have one function layout, the estimate is that of Hodges and Lehmann, and
-//     interval and p-value are those of Wilcoxon's signed-rank test; where the blocks drew among
-//     several, see [stats.Grouped].
+//  1. A row's cost is compared, or its wall time where it waits: by the values of its blocks, new
+//     against old (see [BlockValues]). So are the mean CPU time of all batches and wall time, which
+//     show what other goroutines do and what only some pieces have.
+//  2. Blocks with the same function layout are one group, and the tests of all rows are those of
+//     [stats.Moderated].
 //  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
-//     side), and the estimate to be at the threshold. Passed needs the upper bound under it. It is
-//     not adjusted for many rows, as each row that is really beyond the threshold must be missed by
-//     itself.
+//     side), and the estimate to be at the threshold. Passed needs the upper bound under it, and
+//     the mean CPU time not to say otherwise. It is not adjusted for many rows, as each row that is
+//     really beyond the threshold must be missed by itself.
 //  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
@@ -62,50 +63,64 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	few := 0
+	var costs, means, walls []stats.Grouped
+	figures := map[string]*figured{}
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		p := newPair(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
-		r.test, r.Spread = p.shift(r.Old.Row.Value, level)
-		if r.New.Row.Value.IsCPU() {
-			wall, _ := p.shift(record.ValueFastWall, level)
-			r.test = orWall(r.test, wall, math.Log1p(limits.Time))
+		name := r.New.Row.Case
+		if figures[name] == nil {
+			figures[name] = newFigured(rec, name)
 		}
-		if math.IsInf(r.test.Seen, 1) {
+		p := figures[name].pair(r.New.Row, r.Old.Row)
+		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
+		if r.New.Row.Value == record.ValueCost {
+			means = append(means, p.grouped(p.means()))
+		} else {
+			means = append(means, nil)
+		}
+	}
+	tests, spreads := stats.Moderated(costs, level, familyLevel)
+	byMean, _ := stats.Moderated(means, level, familyLevel)
+	byWall, _ := stats.Moderated(walls, level, familyLevel)
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		r.test = tests[i]
+		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
+			r.Spread = &spreads[i]
+		}
+		if r.New.Row.Value == record.ValueCost {
+			threshold := math.Log1p(limits.Time)
+			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
+			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
+		}
+		if n := len(rec.BlocksOf(r.New.Row.Case)); n < stats.MinBlocks {
+			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenAlone: math.Inf(1)}
 			few++
 		}
 	}
 	if few > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to show any change among so many rows: that takes %d blocks",
-			few, len(c.Rows), stats.PairedBlocksFor(level)))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to show any change: that takes %d blocks",
+			few, len(c.Rows), stats.MinBlocks))
 	}
 	c.judge(Margin(rec.Run.Precision))
 	return c
 }
 
-// BlocksFor is how many blocks it takes to call one of so many rows changed.
-func BlocksFor(rows int) int { return stats.PairedBlocksFor(familyLevel / float64(max(1, rows))) }
-
-// shift is by how much the row's values of a kind lie above the other's, and the standard deviation
-// of that from one function layout to another, nil where there was one.
-func (p *pair) shift(kind record.Value, level float64) (stats.Shift, *float64) {
-	return p.shiftOf(p.values(kind), level)
-}
-
-// shiftOf is shift of values of the blocks.
-func (p *pair) shiftOf(values []float64, level float64) (stats.Shift, *float64) {
+// grouped are values of the blocks by their programs' function layout; each block alone where there
+// is one layout.
+func (p *pair) grouped(values []float64) stats.Grouped {
 	byLayout := map[int][]float64{}
 	for i, v := range values {
 		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
 	}
 	if len(byLayout) < 2 {
-		return stats.Paired(values, level), nil
+		return stats.Alone(values)
 	}
-	var groups [][]float64
+	var groups stats.Grouped
 	for _, layout := range slices.Sorted(maps.Keys(byLayout)) {
 		groups = append(groups, byLayout[layout])
 	}
-	shift, spread := stats.Grouped(groups, level)
-	return shift, &spread
+	return groups
 }
 
 // named returns the result of a row, nil if the case has none of that name.

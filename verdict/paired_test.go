@@ -137,7 +137,7 @@ func TestFewBlocks(t *testing.T) {
 	rec := r.Record()
 	recordtest.Against(rec, 1)
 	c := ComparePaired(rec, DefaultThresholds())
-	if c.Outcome() != Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 9 blocks") {
+	if c.Outcome() != Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 6 blocks") {
 		t.Errorf("%v %v", c.Outcome(), c.Warnings)
 	}
 }

@@ -16,7 +16,7 @@ func (c *Changes) Recipe() string {
 		return ""
 	}
 	all := len(c.Rows) + c.Untimed
-	needed, fewest, few := BlocksFor(all), math.MaxInt, c.Untimed
+	needed, fewest, few := stats.MinBlocks, math.MaxInt, c.Untimed
 	for i := range c.Rows {
 		if n := len(c.New.BlocksOf(c.Rows[i].New.Row.Case)); n < needed {
 			few, fewest = few+1, min(fewest, n)

@@ -1,233 +1,168 @@
 package verdict
 
 import (
+	"cmp"
 	"math"
-	"slices"
 
 	"postage/record"
 	"postage/stats"
 )
 
-// BlockValues are the logarithms of the times of a row as multiples of another's, one for
-// each of the blocks that have both: what that is of a block's batches, see [record.Value].
-func BlockValues(blocks []*record.Block, row, base *record.Row) []float64 {
-	p := newPair(blocks, row, base)
-	return p.values(base.Value)
+// figured is a case as its rows' quantities are computed from its blocks.
+type figured struct {
+	rec    *record.Record
+	blocks []*record.Block
+	costs  *stats.Costs
+	place  map[string]int // of a row in costs
+	rows   []*record.Row
 }
+
+func newFigured(rec *record.Record, name string) *figured {
+	f := &figured{rec: rec, blocks: rec.BlocksOf(name), place: map[string]int{}}
+	baseline := ""
+	for i := range rec.Rows {
+		if row := &rec.Rows[i]; row.Case == name {
+			f.place[row.Name], f.rows = len(f.rows), append(f.rows, row)
+			if row.Role == record.RoleBaseline && row.OldOf == "" {
+				baseline = row.Name
+			}
+		}
+	}
+	var rows []stats.Costed
+	for _, row := range f.rows {
+		group := cmp.Or(row.OldOf, row.Name)
+		if row.Role == record.RoleControl {
+			group = baseline
+		}
+		rows = append(rows, costed(row, group, f.blocks))
+	}
+	f.costs = stats.NewCosts(rows)
+	return f
+}
+
+// costed is what the blocks say of a row's cost.
+func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed {
+	c := stats.Costed{Group: group, Ops: float64(max(1, row.N)), Blocks: make([]stats.CostedBlock, len(blocks))}
+	var bytes []float64
+	for i, block := range blocks {
+		s := block.Of(row.Name)
+		if s == nil || row.Value != record.ValueCost {
+			continue
+		}
+		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes)}
+		for j, ns := range s.WallNS {
+			if j < len(s.CPUNS) && s.CPUNS[j] > 0 {
+				ns = s.CPUNS[j] // else wall time stands for it
+			}
+			b.CPU = append(b.CPU, float64(ns))
+			if s.Collections != nil {
+				b.Collections = append(b.Collections, float64(s.Collections[j]))
+			}
+			bytes = append(bytes, float64(s.Bytes[j])/c.Ops)
+		}
+		c.Blocks[i] = b
+	}
+	if len(bytes) > 0 {
+		c.Bytes = stats.Median(bytes)
+	}
+	return c
+}
+
+// price is what a byte that the row allocates costs to collect, in ns, in the world that the record
+// is priced for.
+func (f *figured) price(row *record.Row) float64 {
+	if p := f.rec.Priced; p != nil {
+		return p.Of(f.costs.Price(f.place[row.Name]), f.rec.Run.World)
+	}
+	return f.costs.Price(f.place[row.Name])
+}
+
+// levels are the logarithms of a row's cost, one a block.
+func (f *figured) levels(row *record.Row) []float64 {
+	var other *float64
+	if f.rec.Priced != nil {
+		price := f.price(row)
+		other = &price
+	}
+	return f.costs.Levels(f.place[row.Name], other)
+}
+
+// means are the logarithms of a row's mean CPU time, one a block.
+func (f *figured) means(row *record.Row) []float64 { return f.costs.Means(f.place[row.Name]) }
 
 // pair is two rows in the blocks that both took part in.
 type pair struct {
+	*figured
 	row, base       *record.Row
 	series, against []*record.Series
+	at              []int // the blocks, in the case's
 	layouts         []int // of the blocks' programs
-	blocks          []*record.Block
 }
 
-func newPair(blocks []*record.Block, row, base *record.Row) pair {
-	p := pair{row: row, base: base}
-	for _, block := range blocks {
+func (f *figured) pair(row, base *record.Row) pair {
+	p := pair{figured: f, row: row, base: base}
+	for i, block := range f.blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
-			p.series, p.against, p.layouts = append(p.series, s), append(p.against, b), append(p.layouts, block.Layout)
-			p.blocks = append(p.blocks, block)
+			p.series, p.against = append(p.series, s), append(p.against, b)
+			p.at, p.layouts = append(p.at, i), append(p.layouts, block.Layout)
 		}
 	}
 	return p
 }
 
-// values are the block values of a kind. Where CPU time is not known, it is wall time.
-func (p *pair) values(kind record.Value) []float64 {
-	if kind.IsFast() {
-		fast, _ := p.levels(kind)
-		return fast
+// BlockValues are the logarithms of a row's quantity as a multiple of another's of the same case,
+// one for each of the blocks that have both: of costs, or of wall time.
+func BlockValues(rec *record.Record, row, base *record.Row) []float64 {
+	p := newFigured(rec, row.Case).pair(row, base)
+	return p.values()
+}
+
+// values are the block values of the rows' quantity.
+func (p *pair) values() []float64 {
+	if p.base.Value != record.ValueCost {
+		return p.walls()
 	}
+	return p.difference(p.levels(p.row), p.levels(p.base))
+}
+
+// means are the block values of the mean CPU time.
+func (p *pair) means() []float64 {
+	return p.difference(p.figured.means(p.row), p.figured.means(p.base))
+}
+
+// walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio.
+func (p *pair) walls() []float64 {
 	values := make([]float64, len(p.series))
 	for i, s := range p.series {
-		t, base := s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N)
-		if kind == record.ValueMeanWall {
-			values[i] = stats.MeanBlockValue(t, base)
-		} else {
-			values[i] = stats.BlockValue(t, base)
-		}
+		values[i] = stats.MeanBlockValue(s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N))
 	}
 	return values
 }
 
-// means are the block values of the means over all batches.
-func (p *pair) means(kind record.Value) []float64 {
-	_, mean := p.levels(kind)
-	return mean
-}
-
-// levels are the block values of a kind of the fast batches, and those of all batches.
-func (p *pair) levels(kind record.Value) (fast, mean []float64) {
-	kind = possible(kind, p.series, p.against)
-	row, base := levels(p.row, p.series, kind), levels(p.base, p.against, kind)
-	if kind == record.ValuePieces {
-		both := stats.PiecedLevels(collecting(p.blocks), pieced(p.row, p.series), pieced(p.base, p.against))
-		row.Fast, base.Fast = both[0], both[1]
-	}
-	return difference(row.Fast, base.Fast), difference(row.Mean, base.Mean)
-}
-
-func difference(a, b []float64) []float64 {
-	d := make([]float64, len(a))
-	for i := range a {
-		d[i] = a[i] - b[i]
+func (p *pair) difference(a, b []float64) []float64 {
+	d := make([]float64, 0, len(p.at))
+	for _, i := range p.at {
+		d = append(d, a[i]-b[i])
 	}
 	return d
 }
 
-func knowsCPU(series []*record.Series) bool {
-	for _, s := range series {
-		for _, ns := range s.CPUNS {
-			if ns <= 0 {
-				return false
-			}
-		}
-		if s.CPUNS == nil {
-			return false
-		}
-	}
-	return true
+// compare is the ratio of two rows, as a second run would find it.
+func (p *pair) compare(values []float64) stats.Comparison {
+	return stats.Compare(values, p.rec.Run.Between)
 }
 
-// possible is the kind of value that two rows can be compared by, if not by the one asked for.
-func possible(kind record.Value, series, against []*record.Series) record.Value {
-	both := slices.Concat(series, against)
-	if kind == record.ValuePieces && slices.ContainsFunc(both, func(s *record.Series) bool { return s.FastNS == 0 }) {
-		kind = record.ValueHalfCPU
+// CodeShare is the part of a row's cost that is code, and not garbage: 1 for other quantities.
+func CodeShare(rec *record.Record, row *record.Row) float64 {
+	c := AnalyzeCase(rec, row.Case)
+	if r := c.named(row.Name); r != nil && r.CodeOp != nil {
+		return *r.CodeOp / r.NSOp.Value
 	}
-	if kind.IsCPU() && !knowsCPU(both) {
-		return record.ValueFastWall
-	}
-	return kind
+	return 1
 }
 
-// levels are a row's by block, of a kind, with what its collections cost.
-func levels(row *record.Row, series []*record.Series, kind record.Value) stats.Levels {
-	share := 0.25
-	if kind == record.ValueHalfCPU {
-		share = 0.5
-	}
-	return stats.CollectedLevels(batches(row, series, kind), collectionRate(series), share)
-}
-
-// batches are a row's times of an operation, by block.
-func batches(row *record.Row, series []*record.Series, kind record.Value) []stats.Batches {
-	blocks := make([]stats.Batches, len(series))
-	for i, s := range series {
-		if kind.IsCPU() {
-			blocks[i].Time = s.CPUNSPerOp(row.N)
-		} else {
-			blocks[i].Time = s.NSPerOp(row.N)
-		}
-		for _, n := range s.Collections {
-			blocks[i].Collections = append(blocks[i].Collections, float64(n))
-		}
-	}
-	return blocks
-}
-
-// pieced is a row whose batches were timed in pieces.
-func pieced(row *record.Row, series []*record.Series) stats.Pieced {
-	var p stats.Pieced
-	var bytes []float64
-	for _, s := range series {
-		p.Clean = append(p.Clean, float64(s.FastNS)/float64(row.N))
-		for _, b := range s.Bytes {
-			bytes = append(bytes, float64(b)/float64(row.N))
-		}
-	}
-	p.Bytes = stats.Median(bytes)
-	return p
-}
-
-// collecting is what each row of a case's blocks collected, and when.
-func collecting(blocks []*record.Block) []stats.Collecting {
-	var of []stats.Collecting
-	cycles, place := map[int][]float64{}, map[string]int{}
-	for i, block := range blocks {
-		for _, s := range block.Series {
-			at, ok := place[s.Row]
-			if !ok {
-				at = len(of)
-				place[s.Row], of = at, append(of, stats.Collecting{Blocks: make([]stats.Batches, len(blocks))})
-			}
-			if len(s.Collections) < len(s.CPUNS) {
-				continue // an old revision's program did not count them
-			}
-			b := &of[at].Blocks[i]
-			for j, ns := range s.CPUNS {
-				b.Time, b.Collections = append(b.Time, float64(ns)), append(b.Collections, float64(s.Collections[j]))
-			}
-			if s.CollectionBytes > 0 {
-				cycles[at] = append(cycles[at], float64(s.CollectionBytes))
-			}
-		}
-	}
-	for at, bytes := range cycles {
-		of[at].Cycle = stats.Median(bytes)
-	}
-	return of
-}
-
-// collectionRate is how many garbage collections a row needs for a batch. It follows from the bytes
-// allocated between collections, as their number in a few blocks is subject to chance.
-func collectionRate(series []*record.Series) float64 {
-	var bytes, collections, batches float64
-	var cycles []float64
-	for _, s := range series {
-		for i, n := range s.Collections {
-			collections += float64(n)
-			bytes += float64(s.Bytes[i])
-			batches++
-		}
-		if s.CollectionBytes > 0 {
-			cycles = append(cycles, float64(s.CollectionBytes))
-		}
-	}
-	switch {
-	case batches == 0 || collections == 0:
-		return 0
-	case len(cycles) == 0:
-		return collections / batches
-	}
-	return bytes / batches / stats.Median(cycles)
-}
-
-// CleanShare is the part of a row's value, compared with base, that is not the cost of collections:
-// 1 where batches are not timed in pieces.
-func CleanShare(blocks []*record.Block, row, base *record.Row) float64 {
-	p := newPair(blocks, row, base)
-	if len(p.series) == 0 || possible(base.Value, p.series, p.against) != record.ValuePieces {
-		return 1
-	}
-	its := pieced(row, p.series)
-	levels := stats.PiecedLevels(collecting(p.blocks), its)[0]
-	var shares []float64
-	for i, clean := range its.Clean {
-		shares = append(shares, clean/math.Exp(levels[i]))
-	}
-	return stats.Median(shares)
-}
-
-// tail is how much the mean over a row's batches lies above the row's value.
-func tail(row *record.Row, blocks []*record.Block) *float64 {
-	p := newPair(blocks, row, row)
-	if !row.Value.IsFast() || len(p.series) == 0 {
-		return nil
-	}
-	kind := possible(row.Value, p.series, nil)
-	l := levels(row, p.series, kind)
-	if kind == record.ValuePieces {
-		l.Fast = stats.PiecedLevels(collecting(p.blocks), pieced(row, p.series))[0]
-	}
-	x := math.Exp(stats.Median(difference(l.Mean, l.Fast)))
-	return &x
-}
-
-// contradicts reports whether the mean over all batches does not support a verdict from the fast
-// ones: it gives no verdict in that direction, and its interval and the ratio's have nothing in
+// contradicts reports whether the mean CPU time over all batches does not support a verdict of
+// costs: it gives no verdict in that direction, and its interval and the ratio's have nothing in
 // common. Of noise alone it says nothing: its interval is several times as wide.
 func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) bool {
 	if v != stats.Faster && v != stats.Slower || stats.Decide(mean, margin) == v {
@@ -236,13 +171,26 @@ func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) 
 	return mean.Low > ratio.High || mean.High < ratio.Low
 }
 
-// orWall is the test of a row's CPU time, or of its wall time if only that is entirely beyond the
-// threshold: code that waits longer is slower without using more CPU time. As it is one of two
-// tests, its p-value is doubled.
-func orWall(cpu, wall stats.Shift, threshold float64) stats.Shift {
-	if wall.Low < threshold || cpu.Low >= threshold {
-		return cpu
+// worse is the one of a row's tests that a gate goes by: that of its cost, or of its mean CPU time
+// or wall time where only that is entirely beyond the threshold. As it is one of several tests, its
+// p-value is multiplied by their number.
+func worse(cost stats.Shift, others []stats.Shift, threshold float64) stats.Shift {
+	for _, other := range others {
+		if other.Low >= threshold && cost.Low < threshold {
+			other.P = min(1, float64(1+len(others))*other.P)
+			return other
+		}
 	}
-	wall.P = min(1, 2*wall.P)
-	return wall
+	return cost
+}
+
+// finite are the values that are numbers.
+func finite(values []float64) []float64 {
+	var some []float64
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			some = append(some, v)
+		}
+	}
+	return some
 }

@@ -17,7 +17,7 @@ import (
 // time; change may then alter a batch of a row.
 func alone(rec *record.Record, change func(row string, batch int, wall, cpu *int64)) *record.Record {
 	for i := range rec.Rows {
-		rec.Rows[i].Value = record.ValueFastCPU
+		rec.Rows[i].Value = record.ValueCost
 	}
 	batches := map[string]int{}
 	for i := range rec.Blocks {
@@ -74,9 +74,6 @@ func TestPiecesHideNoCost(t *testing.T) {
 			*wall, *cpu = *wall*108/100, *cpu*108/100
 		}
 	})
-	for i := range rec.Rows {
-		rec.Rows[i].Value = record.ValuePieces
-	}
 	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
 	if hides := c.Of("codec=c"); hides.Ratio.High > 2.03 || *hides.Tail < 1.06 {
 		t.Errorf("the fast pieces hide nothing: %+v, tail %.2f", hides.Ratio, *hides.Tail)
@@ -91,34 +88,50 @@ func TestPiecesHideNoCost(t *testing.T) {
 	}
 }
 
-// What collecting costs is the same for all rows of a case, so that their ratios agree: a to c is a
-// to b times b to c.
-func TestRatiosOfPiecesAgree(t *testing.T) {
-	const case0 = "Encode/msg=0/op=encode/codec="
+// What is printed agrees: costs in order, each the baseline's times the ratio, of two parts, and the
+// multiple of the floor the quotient of the two; also where bytes are priced anew.
+func TestColumnsAgree(t *testing.T) {
 	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
 	rec := alone(s.Record(), func(string, int, *int64, *int64) {})
-	for i := range rec.Rows {
-		rec.Rows[i].Value = record.ValuePieces
-	}
+	rec.Run.World = &record.World{LiveHeap: 16 << 20, GOGC: 100, Procs: 1}
 	for i := range rec.Blocks {
 		for j := range rec.Blocks[i].Series {
 			series := &rec.Blocks[i].Series[j]
 			series.FastNS, series.CollectionBytes = series.WallNS[0], 30_000
-			every := 2 + j // batches to a collection, which differ in cost
 			for k := range series.CPUNS {
-				if k%every == 0 {
+				if series.Bytes[k] = int64(1000 * j); k%(2+j) == 0 {
 					series.Collections[k] = 1
-					series.CPUNS[k] += int64(10_000 * (j + 1))
+					series.CPUNS[k] += 10_000
 				}
 			}
 		}
 	}
-	blocks := rec.BlocksOf(rec.Rows[0].Case)
-	a, b, c := rec.Row(case0+"a"), rec.Row(case0+"b"), rec.Row(case0+"c")
-	ab, bc, ac := BlockValues(blocks, a, b), BlockValues(blocks, b, c), BlockValues(blocks, a, c)
-	for i := range ac {
-		if math.Abs(ab[i]+bc[i]-ac[i]) > 1e-9 {
-			t.Errorf("block %d: a to c is %.4f, by way of b %.4f", i+1, ac[i], ab[i]+bc[i])
+	costs := map[string]float64{}
+	for _, priced := range []*record.Pricing{nil, {PerByte: 0.01}, {World: record.World{LiveHeap: 1 << 30, GOGC: 400}}} {
+		rec.Priced = priced
+		c := AnalyzeCase(rec, rec.Rows[0].Case)
+		floor := c.Of("floor=memcpy").NSOp.Value
+		for i, r := range c.Rows {
+			if i > 0 && r.NSOp.Value < c.Rows[i-1].NSOp.Value {
+				t.Errorf("%s is below one that costs less", r.Row.Contender)
+			}
+			if d := r.NSOp.Value - *r.CodeOp - *r.GarbageOp; math.Abs(d) > 1e-9*r.NSOp.Value {
+				t.Errorf("%s: %.4g is not %.4g and %.4g", r.Row.Contender, r.NSOp.Value, *r.CodeOp, *r.GarbageOp)
+			}
+			if r.Ratio != nil && math.Abs(r.Ratio.Ratio*c.Baseline.NSOp.Value/r.NSOp.Value-1) > 1e-9 {
+				t.Errorf("%s: %.4g of %.4g is not %.4g", r.Row.Contender, r.Ratio.Ratio, c.Baseline.NSOp.Value, r.NSOp.Value)
+			}
+			if math.Abs(r.FloorRatio.Value*floor/r.NSOp.Value-1) > 1e-9 {
+				t.Errorf("%s: %.4g times the floor", r.Row.Contender, r.FloorRatio.Value)
+			}
+			switch was, now := costs[r.Row.Name], *r.GarbageOp; {
+			case priced == nil:
+				costs[r.Row.Name] = now
+			case priced.PerByte > 0 && math.Abs(now-0.01*float64(*r.BytesOp)) > 1e-9:
+				t.Errorf("%s: %.4g ns for %d bytes", r.Row.Contender, now, *r.BytesOp)
+			case priced.PerByte == 0 && math.Abs(now-was/4) > 1e-9:
+				t.Errorf("%s: with GOGC=400 %.4g, with 100 %.4g", r.Row.Contender, now, was)
+			}
 		}
 	}
 }
@@ -144,21 +157,60 @@ func TestNeighbourTakesTheProcessor(t *testing.T) {
 		if r := c.Of("codec=c"); r.Verdict != stats.Slower {
 			t.Errorf("%s: 5%% more is %s: %+v", name, r.Verdict, r.Ratio)
 		}
-		if r := c.Of("codec=c"); r.Wall.HalfWidth < 2*r.Ratio.HalfWidth {
-			t.Errorf("%s: wall time ±%.3f, CPU time ±%.3f: there is too little noise to show anything", name, r.Wall.HalfWidth, r.Ratio.HalfWidth)
-		}
 	}
 }
 
-// What collections cost is put back at the rate that follows from what is allocated, not from
-// how many fell into the blocks.
-func TestCollectionRate(t *testing.T) {
-	s := &record.Series{Collections: []int64{0, 0, 1, 0}, Bytes: []int64{1000, 1000, 1000, 1000}, CollectionBytes: 3300}
-	if rate := collectionRate([]*record.Series{s, s}); math.Abs(rate-1/3.3) > 1e-9 {
-		t.Errorf("%v", rate)
-	}
-	s.CollectionBytes = 0
-	if rate := collectionRate([]*record.Series{s}); rate != 0.25 {
-		t.Errorf("without what is allocated in between: %v", rate)
+// A gate finds what fast pieces cannot: work in other goroutines, costs that some batches have, and
+// dearer collections of as many bytes.
+func TestGateIsNotBlind(t *testing.T) {
+	const worse = "Encode/msg=0/op=encode/codec=c"
+	for _, blind := range []struct {
+		name string
+		cpu  func(batch int, collected bool) float64 // of a batch, as a multiple
+	}{
+		{"half as much again in the background", func(int, bool) float64 { return 1.5 }},
+		{"30% more in two of five batches", func(batch int, _ bool) float64 {
+			if batch%5 < 2 {
+				return 1.3
+			}
+			return 1
+		}},
+		{"dearer collections", func(_ int, collected bool) float64 {
+			if collected {
+				return 1.25
+			}
+			return 1
+		}},
+	} {
+		s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 11)), Cases: 1, Blocks: 16}
+		rec := s.Record()
+		recordtest.Against(rec, 1)
+		for _, b := range rec.Blocks {
+			for j := range b.Series {
+				b.Series[j].FastNS = slices.Min(b.Series[j].WallNS)
+			}
+		}
+		alone(rec, func(row string, batch int, wall, cpu *int64) {
+			*wall = *cpu // the scheduler hides it
+			if row == worse {
+				*cpu = int64(float64(*cpu) * blind.cpu(batch, batch%3 == 0))
+			}
+		})
+		for i := range rec.Blocks {
+			for j := range rec.Blocks[i].Series {
+				series := &rec.Blocks[i].Series[j]
+				series.CollectionBytes = 3 * series.Bytes[0]
+				for k := range series.Collections {
+					if (12*i+k+1)%3 == 0 {
+						series.Collections[k] = 1
+					}
+				}
+			}
+		}
+		for _, r := range ComparePaired(rec, DefaultThresholds()).Rows {
+			if want := r.New.Row.Name == worse; (r.Time == Regressed) != want {
+				t.Errorf("%s: %s is %s at %+v", blind.name, r.New.Row.Name, r.Time, r.Ratio)
+			}
+		}
 	}
 }

@@ -83,7 +83,7 @@ func clientCase(s spec, service *lab.Service, more string) lab.Case {
 		Name:     s.caseName(),
 		Doc:      fmt.Sprintf("Which content type makes a %s cheapest: %s", s.kind.name, s.op.doc),
 		Service:  service,
-		Value:    record.ValueMeanWall,
+		Value:    record.ValueWall,
 		Baseline: "as=" + baseline,
 	}
 	if more != "" {
@@ -132,7 +132,7 @@ func mistakeCase(s spec, service *lab.Service) lab.Case {
 		Doc:      "What did the published page measure? Its clients were made before content type and limits were set: all send JSON, through client-go's default limiter of 5 requests a second",
 		Batch:    600 * time.Millisecond,
 		Service:  service,
-		Value:    record.ValueMeanWall,
+		Value:    record.ValueWall,
 		Baseline: "asked=" + baseline,
 	}
 	for _, m := range medias() {

@@ -30,7 +30,7 @@ func loopbackCase() lab.Case {
 		Name:     "Seal/send=loopback",
 		Doc:      "What does a message of a broadcast cost, sealed and sent over TLS and HTTP/2 on loopback, 64 requests under way?",
 		Baseline: "lib=webpush-go",
-		Value:    record.ValueMeanWall,
+		Value:    record.ValueWall,
 	}
 	c.Contenders = append(c.Contenders, loopbackRow("lib=webpush-go", "github.com/SherClockHolmes/webpush-go", loopWebpushGo))
 	for _, m := range []mode{modes[0], {name: "broadcast", reuse: webpush.KeyPerBroadcast()}, modes[2]} {

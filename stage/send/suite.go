@@ -221,7 +221,7 @@ func handshakeOrQUIC(t *transport, suffix string) string {
 }
 
 func newCase(name, doc string) *builder {
-	return &builder{Case: lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline, Value: record.ValueMeanWall}}
+	return &builder{Case: lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline, Value: record.ValueWall}}
 }
 
 // addFloors adds the floors that exist for such a spec.

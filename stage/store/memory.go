@@ -35,7 +35,7 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 			Doc:      "How much memory does the client take for an upsert of " + v.name + " of rows that come one by one? (peak-rss-B)",
 			Batch:    30 * time.Millisecond * time.Duration(1+v.rows/1500),
 			Baseline: baseline,
-			Value:    record.ValueMeanWall,
+			Value:    record.ValueWall,
 		}
 		for _, contender := range memoryContenders() {
 			c.Contenders = append(c.Contenders, contender.row(openFlood(v.rows, letters), floodChecks, ""))

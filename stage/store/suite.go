@@ -171,7 +171,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 		Headline: headline,
 		Batch:    30 * time.Millisecond * time.Duration(1+w.rows/50_000),
 		Baseline: baseline,
-		Value:    record.ValueMeanWall,
+		Value:    record.ValueWall,
 	}
 	if headline {
 		c.First = []string{"lib=pgx/call=copy-temporary", "lib=pq/call=exec", "lib=pgbulk/call=exec", "lib=pgbulk/call=upsert/strategy=auto", roomyName}
@@ -196,7 +196,7 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 	if s.rows < 1000 {
 		batch = 50 * time.Millisecond
 	}
-	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueMeanWall}
+	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueWall}
 	all := append(contenders(), more...)
 	for _, contender := range all {
 		pagesOwn := contender.module == pgx4Module // the cases about buffers use the page's rows

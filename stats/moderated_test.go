@@ -11,7 +11,7 @@ import (
 // for its quantile of 97.5%. Within groups the variance is 0.02, which explains 0.01 of that of the
 // means.
 func TestGroupedByHand(t *testing.T) {
-	s, spread := Grouped([][]float64{{1.9, 2.1}, {3.4, 3.6}, {0.9, 1.1}, {2.4, 2.6}}, 0.05)
+	s, spread := moderated(Grouped{{1.9, 2.1}, {3.4, 3.6}, {0.9, 1.1}, {2.4, 2.6}}, 0.05)
 	se := math.Sqrt(3.25 / 3 / 4)
 	x := 2.25 / se / math.Sqrt(3)
 	for _, each := range []struct {
@@ -23,11 +23,67 @@ func TestGroupedByHand(t *testing.T) {
 			t.Errorf("%s = %v, want %v", each.what, each.got, each.want)
 		}
 	}
-	if s, spread := Grouped([][]float64{{1, 2, 3}}, 0.05); s.Value != 2 || s.P != 1 || !math.IsInf(s.Seen, 1) || spread != 0 {
+	if s, spread := moderated(Grouped{{1, 2, 3}}, 0.05); s.Value != 2 || s.P != 1 || !math.IsInf(s.Seen, 1) || spread != 0 {
 		t.Errorf("one group: %+v, %v", s, spread)
 	}
-	if s, _ := Grouped([][]float64{{0}, {0}, {0}}, 0.05); s.P != 1 || s.Low != 0 || s.High != 0 {
+	if s, _ := moderated(Grouped{{0}, {0}, {0}}, 0.05); s.P != 1 || s.High-s.Low > 1e-5 {
 		t.Errorf("nothing: %+v", s)
+	}
+}
+
+func moderated(g Grouped, level float64) (Shift, float64) {
+	shifts, spreads := Moderated([]Grouped{g}, level, level)
+	return shifts[0], spreads[0]
+}
+
+// digamma and trigamma at 1 are minus Euler's constant and π²/6; at a half -γ-2·ln 2 and π²/2.
+func TestPolygamma(t *testing.T) {
+	const euler = 0.57721566490153286
+	for _, each := range []struct{ got, want float64 }{
+		{digamma(1), -euler}, {trigamma(1), math.Pi * math.Pi / 6}, {digamma(0.5), -euler - 2*math.Ln2}, {trigamma(0.5), math.Pi * math.Pi / 2},
+	} {
+		if math.Abs(each.got-each.want) > 1e-9 {
+			t.Errorf("%v, want %v", each.got, each.want)
+		}
+	}
+}
+
+// Of many rows with few groups, those whose variance is small by chance are not called changed more
+// often than is asked for, and a change is found that Student's test alone misses.
+func TestModeratedManyRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	const runs, rows, groups, slower = 200, 100, 8, 0.05
+	wrong, found, student := 0, 0, 0
+	const level = 0.02 / rows
+	for range runs {
+		all := make([]Grouped, rows)
+		for i := range all {
+			sd := 0.01 * math.Exp(0.3*rng.NormFloat64())
+			for range groups {
+				d := sd * rng.NormFloat64()
+				if i == 0 {
+					d += slower
+				}
+				all[i] = append(all[i], []float64{d})
+			}
+		}
+		shifts, _ := Moderated(all, level, 0.02)
+		for i, s := range shifts {
+			if i > 0 && s.P <= level {
+				wrong++
+			}
+		}
+		if shifts[0].P <= level {
+			found++
+		}
+		if alone, _ := moderated(all[0], level); alone.P <= level {
+			student++
+		}
+	}
+	t.Logf("5%% found in %d of %d, by Student's test alone in %d; equal rows called changed in %d of %d", found, runs, student, wrong, runs*(rows-1))
+	// 0.02% of 19,800 is 4.
+	if found < runs*95/100 || student > found || wrong > 12 {
+		t.Errorf("5%% found in %d of %d, equal rows called changed in %d", found, runs, wrong)
 	}
 }
 
@@ -41,7 +97,7 @@ func TestGroupedCovers(t *testing.T) {
 		for _, part := range []float64{0, 0.5, 1, 3} {
 			missed, ignored, rare, seen := 0, 0, 0, 0.0
 			for range trials {
-				each, all := make([][]float64, groups), []float64{}
+				each, all := make(Grouped, groups), []float64{}
 				for g := range each {
 					own := part * rng.NormFloat64()
 					for range 20 / groups {
@@ -49,7 +105,7 @@ func TestGroupedCovers(t *testing.T) {
 					}
 					all = append(all, each[g]...)
 				}
-				s, spread := Grouped(each, 0.005)
+				s, spread := moderated(each, 0.005)
 				seen += spread * spread / trials
 				if s.Low > 0 || s.High < 0 {
 					missed++

@@ -1,0 +1,106 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// helped is a contender that has another goroutine do half of its work, or none.
+type helped struct {
+	empty
+	by   chan int
+	done chan struct{}
+}
+
+func newHelped(with bool) *helped {
+	h := &helped{}
+	if with {
+		h.by, h.done = make(chan int), make(chan struct{})
+		go func() {
+			defer close(h.done)
+			for n := range h.by {
+				busyFor(n)
+			}
+		}()
+	}
+	return h
+}
+
+func busyFor(n int) {
+	for range 1000 * n {
+		nothing()
+	}
+}
+
+func (h *helped) Cycle() int { return 1 }
+func (h *helped) Run(n int) error {
+	busyFor(n)
+	if h.by != nil {
+		h.by <- n
+	}
+	return nil
+}
+func (h *helped) Close() error {
+	if h.by != nil {
+		close(h.by)
+		<-h.done
+	}
+	return nil
+}
+
+// Work in another goroutine is part of the cost: such batches are not timed in pieces, and their
+// CPU time is that of both.
+func TestWorkOfOtherGoroutinesCounts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	perOp := map[bool]int64{}
+	for _, with := range []bool{false, true} {
+		before := runtime.NumGoroutine()
+		h := newHelped(with)
+		w := &worker{instance: h}
+		w.heap.goroutines = before
+		answer, err := w.calibrate(batchTarget)
+		if err != nil || (answer.Pieces > 0) == with {
+			t.Errorf("with another goroutine %v: %d pieces, %v", with, answer.Pieces, err)
+		}
+		w.count = answer.Pieces
+		for range 5 { // the least, as the machine does something else
+			b, err := w.Batch(context.Background(), answer.N)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if each := b.CPUNS / int64(answer.N); perOp[with] == 0 || each < perOp[with] {
+				perOp[with] = each
+			}
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if perOp[true] < perOp[false]*3/2 {
+		t.Errorf("twice the work costs %d ns, once %d", perOp[true], perOp[false])
+	}
+}
+
+// A worker's heap has what it is told to, alive, and collects as often as it must.
+func TestPopulate(t *testing.T) {
+	defer func() { live = nil }()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var h heap
+	h.populate(16 << 20)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown < 15<<20 || grown > 20<<20 {
+		t.Errorf("16 MB take %d bytes of heap", grown)
+	}
+	// A batch that allocates a hundredth of the room has part of the rest used up for it.
+	room := after.NextGC - after.HeapAlloc
+	h.steer(&Batch{Bytes: int64(room / 100), WallNS: int64(time.Millisecond)})
+	runtime.ReadMemStats(&after)
+	if left := after.NextGC - after.HeapAlloc; left > room/2 {
+		t.Errorf("%d of %d bytes are left until the next collection", left, room)
+	}
+}

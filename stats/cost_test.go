@@ -1,0 +1,100 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// simulated is a row of a case: pieces or batches of so much code, some bytes an operation, and
+// collections of which a neighbour disturbs a tenth.
+type simulated struct {
+	code, bytes, price float64
+	pieces             bool
+}
+
+const simulatedOps, simulatedCycle = 1000, 1 << 20
+
+func (s *simulated) row(rng *rand.Rand, group string, blocks int) Costed {
+	c := Costed{Group: group, Bytes: s.bytes, Ops: simulatedOps}
+	for range blocks {
+		process := math.Exp(0.006 * rng.NormFloat64())
+		b := CostedBlock{Cycle: simulatedCycle}
+		if s.pieces {
+			b.Fast = s.code * process
+		}
+		left := rng.Float64() * simulatedCycle
+		for range 24 {
+			n := 0.0
+			for left -= s.bytes * simulatedOps; left < 0; left += simulatedCycle {
+				n++
+			}
+			cpu := s.code * process * simulatedOps * (1 + 0.01*math.Abs(rng.NormFloat64()))
+			for range int(n) {
+				cpu += simulatedCycle * s.price * (1 + 0.03*rng.NormFloat64())
+				if rng.Float64() < 0.1 {
+					cpu += simulatedCycle * s.price * 0.25 * rng.ExpFloat64()
+				}
+			}
+			b.CPU, b.Collections = append(b.CPU, cpu), append(b.Collections, n)
+		}
+		c.Blocks = append(c.Blocks, b)
+	}
+	return c
+}
+
+// A cost is code and what is paid for garbage: the interval of the ratio to a row without garbage
+// contains it, whether or not there are pieces, and rows may differ in what a byte costs.
+func TestCosts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	for _, tt := range []struct {
+		name     string
+		one, two simulated
+	}{
+		{"alike", simulated{1000, 400, 0.5, true}, simulated{1000, 400, 0.5, true}},
+		{"nothing allocated", simulated{1000, 0, 0.5, true}, simulated{700, 0, 0.5, true}},
+		{"against one without garbage", simulated{1000, 400, 0.5, true}, simulated{1000, 0, 0.5, true}},
+		{"dearer bytes", simulated{1000, 800, 0.6, true}, simulated{1000, 800, 0.5, true}},
+		{"whole batches", simulated{1000, 400, 0.5, false}, simulated{500, 100, 0.5, false}},
+	} {
+		const comparisons, blocks = 200, 8
+		truth := (tt.one.code + tt.one.bytes*tt.one.price) / (tt.two.code + tt.two.bytes*tt.two.price)
+		missed, off, width := 0, 0.0, 0.0
+		for range comparisons {
+			costs := NewCosts([]Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
+			a, b := costs.Levels(0, nil), costs.Levels(1, nil)
+			for i := range a {
+				a[i] -= b[i]
+			}
+			c := Compare(a, 0)
+			if c.Low > truth || c.High < truth {
+				missed++
+			}
+			off += math.Log(c.Ratio/truth) / comparisons
+			width += c.HalfWidth / comparisons
+		}
+		t.Logf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
+		if missed > 24 || math.Abs(off) > 0.02 || width > 0.05 {
+			t.Errorf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
+		}
+	}
+}
+
+// Groups with few collections take the price of the others; another price takes its place.
+func TestPricesAreShrunk(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 2))
+	many := simulated{1000, 400, 0.5, true}
+	few := simulated{1000, 1, 0.9, true}
+	costs := NewCosts([]Costed{many.row(rng, "many", 8), many.row(rng, "more", 8), few.row(rng, "few", 8)})
+	for row := range 3 {
+		if p := costs.Price(row); math.Abs(p-0.5) > 0.03 {
+			t.Errorf("row %d: %.3f ns a byte", row, p)
+		}
+	}
+	free := 0.0
+	for _, level := range costs.Levels(0, &free) {
+		if math.Abs(math.Exp(level)/1000-1) > 0.03 {
+			t.Errorf("without the price of garbage it is %.0f ns", math.Exp(level))
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package stats
+
+import (
+	"math"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// Grouped is a row's differences between two programs, in groups that each share an offset: blocks
+// of programs with the same function layout. Only the groups' means vary independently.
+type Grouped [][]float64
+
+// means are the groups' means, and the standard deviation of the groups' offsets, beyond what the
+// differences within groups explain; 0 if no group has two.
+//
+// Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
+func (g Grouped) means() (means []float64, spread float64) {
+	all, squares, within := 0.0, 0.0, 0.0
+	for _, group := range g {
+		mean := stats.Mean(group)
+		means = append(means, mean)
+		all, squares = all+float64(len(group)), squares+float64(len(group)*len(group))
+		for _, d := range group {
+			within += (d - mean) * (d - mean)
+		}
+	}
+	if n := float64(len(g)); n > 1 && all > n {
+		size := (all - squares/all) / (n - 1)
+		spread = math.Sqrt(max(0, stats.Variance(means)-within/(all-n)/size))
+	}
+	return means, spread
+}
+
+// Alone makes each difference a group of its own.
+func Alone(differences []float64) Grouped {
+	var g Grouped
+	for _, d := range differences {
+		g = append(g, []float64{d})
+	}
+	return g
+}
+
+// Moderated compares many rows at once: each with the mean of its groups and Student's test, whose
+// variance is shrunk towards that of all rows, by how much the rows' variances differ beyond chance.
+// Few groups then do not make a variance small, or large, by chance alone. level is that of
+// Shift.Seen, two-sided; Shift.SeenAlone is of a row asked for alone.
+//
+// Note: treating all differences of a row as independent makes 25 and 42% of intervals miss if the
+// groups' offsets vary as much as the differences within them (8 and 4 groups, 40 differences).
+//
+// Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
+// microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
+// sections 4 and 6.2.
+func Moderated(rows []Grouped, level, alone float64) (shifts []Shift, spreads []float64) {
+	// A variance of 0 is one that was rounded away: a millionth part.
+	const least = 1e-12
+	type row struct{ n, mean, variance float64 }
+	var of []row
+	var logs, degrees []float64
+	for _, g := range rows {
+		means, spread := g.means()
+		r := row{n: float64(len(means)), mean: math.NaN()}
+		if len(means) > 0 {
+			r.mean = stats.Mean(means)
+		}
+		if len(means) > 1 {
+			r.variance = max(least, stats.Variance(means))
+			logs, degrees = append(logs, math.Log(r.variance)), append(degrees, r.n-1)
+		}
+		of, spreads = append(of, r), append(spreads, spread)
+	}
+	prior, variance := shrunkTo(logs, degrees)
+	for _, r := range of {
+		s := Shift{Value: r.mean, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenAlone: math.Inf(1)}
+		if own := r.n - 1; own >= 1 {
+			student := stats.TDist{V: min(own+prior, 1e4)}
+			pooled := r.variance
+			if prior > 0 {
+				pooled = (prior*variance + own*r.variance) / (prior + own)
+			}
+			se := math.Sqrt(pooled / r.n)
+			half := studentQuantile(student, 0.05) * se
+			s.Low, s.High = s.Value-half, s.Value+half
+			s.Seen, s.SeenAlone = studentQuantile(student, level)*se, studentQuantile(student, alone)*se
+			s.P = min(1, 2*student.CDF(-math.Abs(s.Value)/se))
+		}
+		shifts = append(shifts, s)
+	}
+	return shifts, spreads
+}
+
+// shrunkTo is the variance that rows' variances are shrunk to, and the degrees of freedom that it
+// counts for, from the logarithms of theirs and their degrees of freedom. It counts for none where
+// there are too few rows to tell.
+func shrunkTo(logs, degrees []float64) (prior, variance float64) {
+	const fewest, most = 3, 1e4
+	if len(logs) < fewest {
+		return 0, 0
+	}
+	e, chance := make([]float64, len(logs)), 0.0
+	for i, d := range degrees {
+		e[i] = logs[i] - digamma(d/2) + math.Log(d/2)
+		chance += trigamma(d/2) / float64(len(degrees))
+	}
+	beyond := stats.Variance(e) - chance
+	prior = most
+	if beyond > 0 { // the inverse of trigamma, by bisection of its logarithm
+		low, high := -10.0, math.Log(most/2)
+		for range 60 {
+			if middle := (low + high) / 2; trigamma(math.Exp(middle)) > beyond {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		prior = 2 * math.Exp(low)
+	}
+	return prior, math.Exp(stats.Mean(e) + digamma(prior/2) - math.Log(prior/2))
+}
+
+// digamma is the derivative of the logarithm of the gamma function, for x > 0.
+//
+// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 6.3.5 and 6.3.18.
+func digamma(x float64) (sum float64) {
+	for ; x < 10; x++ {
+		sum -= 1 / x
+	}
+	y := 1 / (x * x)
+	return sum + math.Log(x) - 1/(2*x) - y*(1./12-y*(1./120-y/252))
+}
+
+// trigamma is its second derivative: 6.4.6 and 6.4.12.
+func trigamma(x float64) (sum float64) {
+	for ; x < 10; x++ {
+		sum += 1 / (x * x)
+	}
+	y := 1 / (x * x)
+	return sum + 1/x + y/2 + y/x*(1./6-y*(1./30-y/42))
+}
+
+// studentQuantile is the two-sided quantile for that probability.
+func studentQuantile(student stats.TDist, level float64) float64 {
+	low, high := 0.0, 1.0
+	for student.CDF(-high) > level/2 {
+		low, high = high, 2*high
+	}
+	for high-low > 1e-9*high {
+		if middle := (low + high) / 2; student.CDF(-middle) > level/2 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
