@@ -15,7 +15,7 @@ import (
 )
 
 func (p program) doctorCommand() *cobra.Command {
-	var calibrate, asJSON bool
+	var calibrate, between, asJSON bool
 	var comparisons int
 	var stage, saved, resume, accuracy string
 	var budget time.Duration
@@ -32,9 +32,20 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
   postage doctor --calibrate --comparisons 60
   postage doctor --calibrate --stage {stage}
   postage doctor --calibrate --resume FILE
-  postage doctor --calibrate --record FILE`),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  postage doctor --calibrate --record FILE
+  postage doctor --accuracy FILE
+  postage doctor --between monday.txt tuesday.txt friday.txt`),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if between {
+				return nil
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if between {
+				return doctorBetween(cmd, args)
+			}
 			if accuracy != "" {
 				return p.accuracy(cmd, accuracy)
 			}
@@ -77,6 +88,7 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
 	f.StringVar(&resume, "resume", "", "continue the calibration in `file`, with its remaining budget or the one given")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
+	f.BoolVar(&between, "between", false, "find out by how much runs differ, from records of the same rows made hours apart; later runs add it to their intervals")
 	f.StringVar(&accuracy, "accuracy", "", "measure the costs in the record `file` again, each contender alone in a plain process, and say which intervals contain them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "stage"} {

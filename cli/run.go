@@ -167,6 +167,11 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return err
 	}
 	say(cmd, "postage: %s", plan.Describe(flags.budget))
+	if flags.against == "" { // sides that take turns differ in one run alone
+		var said string
+		rec.Run.Between, said = between(&rec.Machine)
+		say(cmd, "postage: %s", said)
+	}
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
 	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
 }

@@ -67,8 +67,9 @@ func (h *heap) steer(b *Batch) {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	// It begins a little before there is no room.
 	if room := int64(m.NextGC) - int64(m.HeapAlloc); room > batchesACycle*b.Bytes {
-		allocate(&m, 1-float64(batchesACycle*b.Bytes)/float64(room))
+		allocate(&m, 1-float64(max(batchesACycle*b.Bytes, room/6))/float64(room))
 	}
 }
 
@@ -123,6 +124,9 @@ func (h *heap) cycle() int64 {
 func settle() {
 	for range 20 {
 		before, known := proc.CPUOfCode()
+		for range 3 { // even where another process has the processor while this one sleeps
+			runtime.Gosched()
+		}
 		time.Sleep(settleFor)
 		if after, _ := proc.CPUOfCode(); !known || after-before < settleFor/2 {
 			return

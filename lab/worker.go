@@ -161,8 +161,10 @@ func (w *worker) hasOthers(n int) bool {
 	}
 	for range calibrating {
 		created, scheduled, collections := read()
-		if w.instance.Run(n) != nil {
-			return false // the next batch says so
+		for range mostPieces {
+			if w.instance.Run(max(1, n/mostPieces)) != nil {
+				return false // the next batch says so
+			}
 		}
 		createdAfter, scheduledAfter, collectionsAfter := read()
 		if collectionsAfter == collections { // collecting has goroutines of its own

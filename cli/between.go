@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"postage/record"
+	"postage/verdict"
+)
+
+// keptBetween is what differs between runs on a machine.
+type keptBetween struct {
+	Machine string
+	Between float64
+	Runs    int
+}
+
+func betweenFile() string { return filepath.Join(filepath.Dir(runsFolder), "between.json") }
+
+// between is what intervals have added for what differs between runs on this machine, and what is
+// said of it.
+func between(m *record.Machine) (sd float64, said string) {
+	var kept keptBetween
+	text, err := os.ReadFile(betweenFile())
+	if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
+		return kept.Between, fmt.Sprintf("intervals are those of a second run: ±%.1f%% is added, as %d runs on this machine differed", 196*kept.Between, kept.Runs)
+	}
+	return verdict.DefaultBetween, fmt.Sprintf("intervals are those of a second run: ±%.1f%% is added by default; `postage doctor --between RECORD...` finds out how much it is here", 196*verdict.DefaultBetween)
+}
+
+// fewestRuns say something about what differs between them.
+const fewestRuns = 3
+
+// doctorBetween finds out what differs between runs, from records of the same rows, and keeps it.
+func doctorBetween(cmd *cobra.Command, files []string) error {
+	if len(files) < fewestRuns {
+		return hinted(fmt.Errorf("--between: %d records; want at least %d", len(files), fewestRuns), "measure the same rows again hours apart: `postage run PATTERN --out FILE`")
+	}
+	var records []*record.Record
+	for _, file := range files {
+		rec, err := loadRun(file)
+		if err != nil {
+			return err
+		}
+		if len(records) > 0 && rec.Machine.Identity() != records[0].Machine.Identity() {
+			return fmt.Errorf("%s is of another machine (%s) than %s (%s)", file, rec.Machine.Identity(), files[0], records[0].Machine.Identity())
+		}
+		records = append(records, rec)
+	}
+	found := verdict.Repeat(records)
+	if found.Rows == 0 {
+		return errors.New("--between: no row has an interval in two of the records")
+	}
+	kept := keptBetween{records[0].Machine.Identity(), found.Between, len(records)}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = writeFile(betweenFile(), func(w io.Writer) error {
+			_, err := w.Write(append(text, '\n'))
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d rows in %d runs: the largest estimate of a row is %.3f of its smallest\n", found.Rows, len(records), found.Apart)
+	fmt.Fprintf(cmd.OutOrStdout(), "intervals disjoint                %d of %d pairs\n", found.Disjoint, found.Pairs)
+	fmt.Fprintf(cmd.OutOrStdout(), "differs between runs              ±%.2f%% (95%%), beyond the blocks of one\n", 196*found.Between)
+	fmt.Fprintln(cmd.OutOrStdout(), "kept: runs on this machine add it to their intervals")
+	return nil
+}
