@@ -387,7 +387,7 @@ func (f *foreign) touchedTwice(t *testing.T, conn *pgx.Conn) bool {
 // TestForeign writes random tables with pgbulk and with plain pgx, one row at a time: with lengths,
 // domains over everything, collations, triggers, roles, and alterations before the first row; and
 // in part behind a PgBouncer, where there is one (TestPgpool says why not behind pgpool).
-// POSTAGE_LONG has it run for a minute, POSTAGE_LONG=hours for five. POSTAGE_SEED begins with
+// POSTAGE_LONG has it run for 20 s, POSTAGE_LONG=hours for five minutes. POSTAGE_SEED begins with
 // another table than a random one: that of a failure is the first then.
 func TestForeign(t *testing.T) {
 	conn := connect(t)
@@ -396,7 +396,7 @@ func TestForeign(t *testing.T) {
 	conns := []*pgx.Conn{conn, connect(t)}
 	trials, lasts := uint64(30), time.Duration(0)
 	if longRun() {
-		lasts = time.Minute
+		lasts = 20 * time.Second
 	}
 	if os.Getenv("POSTAGE_LONG") == "hours" {
 		lasts = 5 * time.Minute
