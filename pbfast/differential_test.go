@@ -41,7 +41,7 @@ func TestAgreesWithProtobuf(t *testing.T) {
 	case "hours":
 		rounds = 3000
 	default:
-		rounds = 100
+		rounds = 40
 	}
 	for _, subject := range subjects {
 		t.Run(string(subject.ProtoReflect().Descriptor().FullName()), func(t *testing.T) {

@@ -196,8 +196,12 @@ func broken() [][]*fileProto {
 // POSTAGE_SEED begins with another one than the first.
 func TestSchemas(t *testing.T) {
 	count, rounds := 10, 2
-	if os.Getenv("POSTAGE_LONG") != "" {
+	switch os.Getenv("POSTAGE_LONG") {
+	case "":
+	case "hours":
 		count, rounds = 200, 10
+	default:
+		count, rounds = 60, 10
 	}
 	seed := 0
 	if s := os.Getenv("POSTAGE_SEED"); s != "" {
