@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/spf13/cobra"
 
 	"postage/lab"
@@ -97,7 +98,7 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.StringVar(&f.stages, "stages", "", "rates that change, in place of --rate and --duration: `10s:0..500,1m:500` is a ramp followed by a constant rate")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc or websocket (which ws:// and wss:// URLs imply)")
+	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc, websocket (which ws:// and wss:// URLs imply), or over HTTP/1.1:\nconnect, grpc-web, sse (server-sent events; answered by the first event)")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP method, such as PUT (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method: `pkg.Service/Method`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "number of connections")
@@ -110,9 +111,9 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
-	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several")
+	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several; for sse, events to wait for (0: all)")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms or errors<0.1%, may be repeated; the exit status is 1 if one is not kept")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms, max<=1s, mean<2ms, errors<0.1%, 503<1% or rate>=990, may be repeated; the exit status is 1 if one is not kept")
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
 	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
@@ -169,79 +170,53 @@ var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // check rejects flags that cannot be combined.
 func (f *loadFlags) check(args []string) error {
-	grpc := f.proto == "grpc"
-	switch {
-	case !slices.Contains(loadProtos, f.proto):
-		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3, grpc or websocket")
-	case f.proto == "websocket" && (f.cookies || f.verb != ""):
-		return errors.New("--cookies and --request are for HTTP, not for WebSocket")
-	case f.proto == "websocket" && len(args) == 0 && f.targets == "":
-		return hinted(errors.New("the built-in server has no WebSocket"), "give a ws:// or wss:// URL of an echo server")
-	case grpc && (f.cookies || f.replay != ""):
-		return errors.New("--cookies and --replay are for HTTP, not for gRPC")
-	case !(f.speed > 0):
-		return errors.New("--speed must be more than 0")
-	case f.speed != 1 && f.replay == "":
-		return errors.New("--speed goes with --replay")
-	case f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.stages != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"):
-		return hinted(errors.New("--replay says what is sent and when"), "leave out --targets, --data, --body, --request, --stages, --slo, --warm-up and --arrivals")
-	case f.duration <= 0 || f.wait <= 0 || f.timeout <= 0:
-		return errors.New("--duration, --wait and --timeout must be more than 0")
-	case !slices.Contains(loadArrivals, f.arrivals):
-		return hinted(fmt.Errorf("--arrivals %q", f.arrivals), "want constant or poisson")
-	case f.arrivals == "poisson" && f.rate == 0:
-		return hinted(errors.New("--arrivals poisson needs a rate"), "give --rate, such as 100")
-	case f.conns < 1 || f.streams < 1:
-		return errors.New("--conns and --streams must be at least 1")
-	case f.stages != "" && f.slo != "":
-		return hinted(errors.New("--slo looks for one rate, and --stages has others"), "give one of them")
-	case f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""):
-		return hinted(errors.New("--targets says what is sent"), "leave the URL, --body and --request out")
-	case f.targets != "" && (f.secure || f.stall != ""):
-		return errors.New("--tls and --server-stall are for the built-in server")
-	case f.data != "" && f.targets == "" && len(args) == 0:
-		return hinted(errors.New("the built-in server is sent its own request, which has no place for --data"), "give a URL or --targets")
-	case f.warmUp < 0:
-		return errors.New("--warm-up must be at least 0")
-	case (f.cert == "") != (f.key == ""):
-		return errors.New("--cert and --key go together")
-	case f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != ""):
-		return errors.New("--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several")
-	case f.slo != "" && (f.serverPID != 0 || f.serverMetrics != ""):
-		return errors.New("--server-pid and --server-metrics are for one run, and --slo makes several")
-	case f.most < 0:
-		return errors.New("--max-requests must be at least 0, which is no limit")
-	case f.most > 0 && (f.slo != "" || f.stages != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on):
-		return hinted(errors.New("--max-requests is for one run at one rate"), "leave out --slo, --stages, --replay, --arrivals and --kubernetes")
-	case f.expect != "" && (grpc || f.proto == "websocket"):
-		return errors.New("--expect is for HTTP's statuses")
-	case strings.HasPrefix(f.connectTo, "/") && f.proto == "http3":
-		return errors.New("--connect-to: QUIC runs over UDP, and not over a UNIX socket")
-	case f.cpu < 0:
-		return errors.New("--cpu must be at least 0, which is all")
-	case f.slo != "" && f.rate == 0:
-		return hinted(errors.New("--slo needs a rate to begin with"), "give --rate, such as 100")
-	case grpc && f.verb != "":
-		return hinted(fmt.Errorf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call")
-	case grpc && f.method == "" && len(args) > 0:
-		return hinted(errors.New("gRPC needs a method"), "give --method pkg.Service/Method")
-	case !grpc && f.method != "":
-		return hinted(fmt.Errorf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto),
-			"--request (-X) is HTTP's method; --proto grpc calls one of gRPC")
-	case f.messages < 1:
-		return errors.New("--messages must be at least 1")
-	case !grpc && f.messages != 1:
-		return hinted(errors.New("--messages is for streams of gRPC"), "give --proto grpc and --method")
-	case !grpc && f.protoFile != "":
-		return hinted(errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method")
-	case f.verb != "" && !httpToken.MatchString(f.verb):
-		return fmt.Errorf("--request %q is not an HTTP method", f.verb)
-	case len(args) == 0 && f.method != "":
-		return hinted(errors.New("the built-in server has one method, which needs no --method"), "give the URL of another")
-	case len(args) == 0 && f.verb != "" && f.replay == "":
-		return hinted(errors.New("the built-in server is sent its own request"), "give the URL of another")
-	case len(args) > 0 && (f.secure || f.stall != ""):
-		return hinted(errors.New("--tls and --server-stall are for the built-in server"), "for TLS give an https URL")
+	grpc := slices.Contains([]string{"grpc", "grpc-web", "connect"}, f.proto)
+	for _, c := range []struct {
+		wrong      bool
+		what, hint string
+	}{
+		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket, connect, grpc-web or sse"},
+		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
+		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
+		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
+		{!(f.speed > 0), "--speed must be more than 0", ""},
+		{f.speed != 1 && f.replay == "", "--speed goes with --replay", ""},
+		{f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.stages != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"), "--replay says what is sent and when", "leave out --targets, --data, --body, --request, --stages, --slo, --warm-up and --arrivals"},
+		{f.duration <= 0 || f.wait <= 0 || f.timeout <= 0, "--duration, --wait and --timeout must be more than 0", ""},
+		{!slices.Contains(loadArrivals, f.arrivals), fmt.Sprintf("--arrivals %q", f.arrivals), "want constant or poisson"},
+		{f.arrivals == "poisson" && f.rate == 0, "--arrivals poisson needs a rate", "give --rate, such as 100"},
+		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
+		{f.stages != "" && f.slo != "", "--slo looks for one rate, and --stages has others", "give one of them"},
+		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
+		{f.targets != "" && (f.secure || f.stall != ""), "--tls and --server-stall are for the built-in server", ""},
+		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
+		{f.warmUp < 0, "--warm-up must be at least 0", ""},
+		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
+		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != ""), "--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several", ""},
+		{f.slo != "" && (f.serverPID != 0 || f.serverMetrics != ""), "--server-pid and --server-metrics are for one run, and --slo makes several", ""},
+		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
+		{f.most > 0 && (f.slo != "" || f.stages != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --stages, --replay, --arrivals and --kubernetes"},
+		{f.expect != "" && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
+		{strings.HasPrefix(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
+		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},
+		{f.slo != "" && f.rate == 0, "--slo needs a rate to begin with", "give --rate, such as 100"},
+		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},
+		{grpc && f.method == "" && len(args) > 0, "gRPC needs a method", "give --method pkg.Service/Method"},
+		{!grpc && f.method != "", fmt.Sprintf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto), "--request (-X) is HTTP's method; --proto grpc calls one of gRPC"},
+		{f.messages < 1 && (f.proto != "sse" || f.messages < 0), "--messages must be at least 1", ""},
+		{!grpc && f.proto != "sse" && f.messages != 1, "--messages is for streams of gRPC", "give --proto grpc and --method"},
+		{!grpc && f.protoFile != "", "--proto-file goes with gRPC", "give --proto grpc and --method"},
+		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
+		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
+		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
+		{len(args) > 0 && (f.secure || f.stall != ""), "--tls and --server-stall are for the built-in server", "for TLS give an https URL"},
+	} {
+		switch {
+		case c.wrong && c.hint != "":
+			return hinted(errors.New(c.what), c.hint)
+		case c.wrong:
+			return errors.New(c.what)
+		}
 	}
 	return nil
 }
@@ -322,7 +297,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		f.rate = rateFlag(float64(len(r.Dues)) / f.duration.Seconds())
 	}
 	plan := load.Plan{
-		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Stages: f.parsedStages,
+		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Stages: f.parsedStages, GiveUp: 3 * time.Second,
 	}
 	if f.parsedReplay != nil {
 		plan.Dues = f.parsedReplay.Dues
@@ -359,7 +334,8 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	}
 	var result *load.Result
 	var limit load.Try
-	before, err := f.serverNow(ctx)
+	server := load.Server{PID: f.serverPID, Metrics: f.serverMetrics}
+	before, err := server.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -385,11 +361,12 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
 		}
 	}
-	after, err := f.serverNow(context.WithoutCancel(ctx))
+	after, err := server.Now(context.WithoutCancel(ctx))
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "postage:", err) // what was measured of the requests stays
 	}
-	used := after.since(&before)
+	used := after.Since(&before)
+	seconds.targets(result)
 	if f.html != "" {
 		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
 		if err != nil {
@@ -400,14 +377,14 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 }
 
 // write prints a result and returns how the command ends.
-func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result, used *report.LoadServer) error {
+func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result, used *load.ServerUse) error {
 	print := func(w io.Writer) error {
-		return errors.Join(result.WriteTable(w, f.proto), writeServer(w, used, result))
+		return errors.Join(result.WriteTable(w, f.proto), used.WriteTable(w, result))
 	}
 	if f.json {
 		print = func(w io.Writer) error {
 			form := loadForm(result, f.proto)
-			form.Server = used
+			form.Server = (*report.LoadServer)(used)
 			return report.LoadJSON(w, form)
 		}
 	}
@@ -424,10 +401,13 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 	if ctx.Err() != nil {
 		return lab.ErrInterrupted
 	}
+	if result.GaveUp != "" {
+		return errFailedRow
+	}
 	kept, judged := true, false
 	for _, o := range f.assertions {
 		why := o.Missed(result)
-		kept, judged = kept && why == "", judged || o.Percentile == 0
+		kept, judged = kept && why == "", judged || o.Counts()
 		fmt.Fprintf(stderr, "postage: --assert '%v': %s\n", o, cmp.Or(why, "kept"))
 	}
 	// At maximum rate the result is the throughput, which is valid. An assertion about errors says
@@ -450,49 +430,46 @@ func loadForm(r *load.Result, proto string) report.Load {
 	form := report.Load{
 		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, LatencyNS: map[string]*float64{"max": nil},
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent,
 	}
 	if r.Rate > 0 {
 		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
 	}
 	form.Statuses = map[string]int64{}
 	for status, n := range r.Statuses {
-		form.Statuses[load.StatusName(proto, status)] = n
+		form.Statuses[load.StatusName(status)] = n
 	}
 	if r.CPU >= 0 {
 		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
 	}
-	if r.Sent > 0 {
+	if r.Sent+r.Received > 0 {
 		form.MessagesSent, form.MessagesReceived = &r.Sent, &r.Received
 	}
-	if h := r.MessageLatency; h != nil && form.Valid {
-		form.MessageLatencyNS = map[string]float64{"max": float64(h.Max())}
-		for _, q := range load.Percentiles {
-			form.MessageLatencyNS[fmt.Sprintf("p%g", q)] = float64(h.ValueAtQuantile(q))
-		}
-	}
-	for _, q := range load.Percentiles {
-		form.LatencyNS[fmt.Sprintf("p%g", q)] = nil
-		if form.Valid && r.OnTime(q) {
-			form.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(r.Latency.ValueAtQuantile(q)))
-		}
+	known := func(q float64) bool { return form.Valid && r.OnTime(q) }
+	if form.LatencyNS = quantiles(r.Latency, 1, known); r.MessageLatency != nil && form.Valid {
+		form.MessageLatencyNS = quantiles(r.MessageLatency, 1, func(float64) bool { return true })
 	}
 	for i := range r.Targets {
 		t := &r.Targets[i]
-		one := report.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed, LatencyNS: map[string]*float64{"max": nil}}
-		for _, q := range load.Percentiles {
-			one.LatencyNS[fmt.Sprintf("p%g", q)] = nil
-			if form.Valid && r.OnTime(q) && t.Done > 0 {
-				one.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(t.Latency.ValueAtQuantile(q)) * 1e3)
-			}
-		}
-		if form.Valid && r.OnTime(100) && t.Done > 0 {
-			one.LatencyNS["max"] = number(float64(t.Latency.Max()) * 1e3)
-		}
-		form.Targets = append(form.Targets, one)
-	}
-	if form.Valid && r.OnTime(100) {
-		form.LatencyNS["max"] = number(float64(r.Latency.Max()))
+		form.Targets = append(form.Targets, report.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed,
+			LatencyNS: quantiles(t.Latency, 1e3, func(q float64) bool { return known(q) && t.Done > 0 })})
 	}
 	return form
+}
+
+// quantiles are those of a histogram's latencies that are known, in units of so many ns, as scripts
+// read them.
+func quantiles(h *hdrhistogram.Histogram, unit float64, known func(q float64) bool) map[string]*float64 {
+	all := map[string]*float64{}
+	for _, q := range append([]float64{100}, load.Percentiles...) {
+		name := fmt.Sprintf("p%g", q)
+		if q == 100 {
+			name = "max"
+		}
+		if all[name] = nil; known(q) {
+			ns := float64(h.ValueAtQuantile(q)) * unit
+			all[name] = &ns
+		}
+	}
+	return all
 }

@@ -39,6 +39,7 @@ type loadMetrics struct {
 	began             time.Time
 	latency           *prometheus.Desc
 	answers, failures *prometheus.Desc
+	target, misses    *prometheus.Desc
 
 	mu       sync.Mutex
 	count    uint64
@@ -47,6 +48,7 @@ type loadMetrics struct {
 	native   map[int]int64
 	statuses map[int]int64
 	errors   map[string]int64
+	targets  []load.TargetResult
 }
 
 func newLoadMetrics(proto string) *loadMetrics {
@@ -58,6 +60,8 @@ func newLoadMetrics(proto string) *loadMetrics {
 		latency:  desc("latency_seconds", "From when a request was due, or sent at --rate max, to its answer, failures included."),
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
+		target:   desc("target_latency_seconds", "As latency_seconds, by target.", "target"),
+		misses:   desc("target_failures_total", "Requests that failed, by target.", "target"),
 	}
 	for _, bound := range latencyBounds {
 		m.classic[bound] = 0
@@ -69,7 +73,7 @@ func newLoadMetrics(proto string) *loadMetrics {
 func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.statuses, m.errors = in.Statuses, in.Errors
+	m.statuses, m.errors, m.targets = in.Statuses, in.Errors, in.Targets
 	for _, bar := range in.Latency.Distribution() {
 		if bar.Count == 0 {
 			continue
@@ -91,6 +95,8 @@ func (m *loadMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.latency
 	to <- m.answers
 	to <- m.failures
+	to <- m.target
+	to <- m.misses
 }
 
 func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
@@ -101,7 +107,15 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
 	}
 	for status, n := range m.statuses {
-		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(m.proto, status))
+		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
+	}
+	for _, t := range m.targets {
+		seconds := map[float64]float64{}
+		for _, q := range load.Percentiles {
+			seconds[q/100] = float64(t.Latency.ValueAtQuantile(q)) / 1e6
+		}
+		to <- prometheus.MustNewConstSummary(m.target, uint64(t.Done), t.Latency.Mean()*float64(t.Done)/1e6, seconds, t.Name)
+		to <- prometheus.MustNewConstMetric(m.misses, prometheus.CounterValue, float64(t.Failed), t.Name)
 	}
 	for why, n := range m.errors {
 		to <- prometheus.MustNewConstMetric(m.failures, prometheus.CounterValue, float64(n), why)

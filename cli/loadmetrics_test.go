@@ -14,11 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
@@ -258,5 +260,50 @@ func TestLoadPrometheusAlone(t *testing.T) {
 	}
 	if written.Load() == 0 {
 		t.Error("nothing was written")
+	}
+}
+
+// Each target's figures are in all that a load writes.
+func TestLoadTargetsEverywhere(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/b" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))
+	defer server.Close()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	if err := os.WriteFile(in("targets"), []byte("3 GET "+server.URL+"/a\nGET "+server.URL+"/b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told strings.Builder
+	scraped := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if text, err := s2.Decode(nil, body); err == nil {
+			told.Write(text)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer scraped.Close()
+	cmd := loadCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs([]string{"--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--csv", in("csv"), "--html", in("html"), "--prometheus-write", scraped.URL})
+	if err := cmd.ExecuteContext(t.Context()); !errors.Is(err, errFailedRow) {
+		t.Fatal(err)
+	}
+	csv, _ := os.ReadFile(in("csv"))
+	if want := regexp.MustCompile(`(?m)^0\.000,[0-9.]+,15,0,.*,GET /a\n0\.000,[0-9.]+,5,5,.*,GET /b$`); !want.Match(csv) {
+		t.Errorf("the CSV: %s", csv)
+	}
+	page, _ := os.ReadFile(in("html"))
+	if !bytes.Contains(page, []byte(`<th scope="row">GET /a</th><td>15</td><td>0</td>`)) || !bytes.Contains(page, []byte(`<th scope="row">GET /b</th><td>5</td><td>5</td>`)) {
+		t.Error("the page lacks the targets")
+	}
+	for _, want := range []string{"postage_load_target_latency_seconds_count", "postage_load_target_failures_total", "GET /b"} {
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("Prometheus is not told %s", want)
+		}
 	}
 }

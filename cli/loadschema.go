@@ -9,7 +9,7 @@ import (
 
 // The possible values of flags that have only a few.
 var (
-	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket"}
+	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "connect", "grpc-web", "sse"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 

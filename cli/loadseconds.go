@@ -46,7 +46,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 			return nil, fmt.Errorf("--csv: %w", err)
 		}
 		s.csv = csv.NewWriter(file)
-		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms"}))
+		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "target"}))
 	}
 	if f.hlog != "" {
 		file, err := create(f.hlog)
@@ -94,25 +94,37 @@ func (s *loadSeconds) told(in load.Interval) {
 			P50: ns(h.ValueAtQuantile(50)), P99: ns(h.ValueAtQuantile(99)), Max: ns(h.Max())})
 	}
 	if s.csv != nil {
-		line := []string{
-			strconv.FormatFloat(in.From.Seconds(), 'f', 3, 64), strconv.FormatFloat(in.To.Seconds(), 'f', 3, 64),
-			strconv.FormatInt(in.Done, 10), strconv.FormatInt(in.Failed, 10),
-		}
-		for _, us := range []int64{h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.Max()} {
-			text := "" // no answer came
-			if in.Done > 0 {
-				text = strconv.FormatFloat(ms(us), 'f', 3, 64)
-			}
-			line = append(line, text)
-		}
-		s.note(s.csv.Write(line))
-		s.csv.Flush()
-		s.note(s.csv.Error())
+		s.line(in.From, in.To, in.Done, in.Failed, h, "")
 	}
 	if s.hlog != nil {
 		h.SetStartTimeMs(s.began.Add(in.From).UnixMilli())
 		h.SetEndTimeMs(s.began.Add(in.To).UnixMilli())
 		s.note(s.hlog.OutputIntervalHistogram(h))
+	}
+}
+
+// line writes one of the CSV: of a second or, in the end, of a target.
+func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhistogram.Histogram, target string) {
+	decimal := func(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
+	line := []string{decimal(from.Seconds()), decimal(to.Seconds()), strconv.FormatInt(done, 10), strconv.FormatInt(failed, 10)}
+	for _, us := range []int64{h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.Max()} {
+		text := "" // no answer came
+		if done > 0 {
+			text = decimal(float64(us) / 1e3)
+		}
+		line = append(line, text)
+	}
+	s.note(s.csv.Write(append(line, target)))
+	s.csv.Flush()
+	s.note(s.csv.Error())
+}
+
+// targets adds the targets' figures of the whole run to the CSV.
+func (s *loadSeconds) targets(r *load.Result) {
+	for _, t := range r.Targets {
+		if s.csv != nil {
+			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency, t.Name)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 	}
 	if f.expect != "" {
 		var err error
-		if t.Expect, err = parseExpect(f.expect); err != nil {
+		if t.Expect, err = load.ParseStatuses(f.expect); err != nil {
 			return nil, stop, fmt.Errorf("--expect: %w", err)
 		}
 	}
@@ -117,27 +116,6 @@ func (f *loadFlags) readBody(t *load.Target) (err error) {
 	}
 	t.Request.Body = []byte(f.body)
 	return nil
-}
-
-// parseExpect reads statuses such as "2xx,304".
-func parseExpect(text string) (func(status int) bool, error) {
-	var expected [600]bool
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		number, class := strings.CutSuffix(part, "xx")
-		n, err := strconv.Atoi(number)
-		if class {
-			n *= 100
-		}
-		if err != nil || n < 200 || n > 599 {
-			return nil, fmt.Errorf("%q: want statuses such as 2xx,304", part)
-		}
-		expected[n] = true
-		for i := n; class && i < n+100; i++ {
-			expected[i] = true
-		}
-	}
-	return func(status int) bool { return status > 0 && status < len(expected) && expected[status] }, nil
 }
 
 // withHeader adds fields to requests that do not have them.

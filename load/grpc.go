@@ -44,13 +44,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
 	for i := range t.Requests {
 		r := &t.Requests[i]
-		message := dynamicpb.NewMessage(method.Input())
-		if len(r.Body) > 0 {
-			if err := protojson.Unmarshal(r.Body, message); err != nil {
-				return fmt.Errorf("read the body as %s: %w", method.Input().FullName(), err)
-			}
-		}
-		data, err := proto.Marshal(message)
+		data, err := encodeMessage(method, r.Body)
 		if err != nil {
 			return err
 		}
@@ -79,6 +73,17 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	return p.addHTTP2(t, requests, replied)
 }
 
+// encodeMessage encodes JSON, or nothing, as a method's message.
+func encodeMessage(method protoreflect.MethodDescriptor, body []byte) ([]byte, error) {
+	message := dynamicpb.NewMessage(method.Input())
+	if len(body) > 0 {
+		if err := protojson.Unmarshal(body, message); err != nil {
+			return nil, fmt.Errorf("read the body as %s: %w", method.Input().FullName(), err)
+		}
+	}
+	return proto.Marshal(message)
+}
+
 // replied returns the grpc-status of an answer to a unary call, and whether it is a success. Status
 // 0, OK, is returned as okStatus.
 func replied(s *stream) (status int, err error) {
@@ -95,10 +100,11 @@ func replied(s *stream) (status int, err error) {
 // okStatus stands for gRPC's OK (0) among the statuses of a Result, where 0 means no status.
 const okStatus = -1
 
-// StatusName returns a status of a Result in the words of its protocol: "200", or "OK" for gRPC.
-func StatusName(proto string, status int) string {
+// StatusName returns a status of a Result in the words of its protocol: "200", or "OK" for gRPC,
+// whose codes are smaller than HTTP's.
+func StatusName(status int) string {
 	switch {
-	case proto != "grpc":
+	case status >= 100:
 		return strconv.Itoa(status)
 	case status == okStatus:
 		return codes.OK.String()

@@ -18,6 +18,8 @@ type Interval struct {
 	// Statuses and Errors are as in Result, for everything that came since the run began.
 	Statuses map[int]int64
 	Errors   map[string]int64
+	// Targets has the figures of each target since the run began, if Plan.Targets names any.
+	Targets []TargetResult
 }
 
 // tellIntervals calls Told after each interval. The function that it returns ends that, and reports
@@ -51,6 +53,9 @@ func (r *run) tellIntervals() (stop func()) {
 			t.mu.Unlock()
 		}
 		in.Done = sum.TotalCount()
+		if len(r.plan.Targets) > 0 {
+			in.Targets = r.soFar().Targets
+		}
 		r.plan.Told(in)
 		from = to
 	}

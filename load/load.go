@@ -1,9 +1,11 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -90,6 +92,9 @@ type Plan struct {
 	// plan lasts. Calls do not overlap.
 	Every time.Duration
 	Told  func(Interval)
+	// GiveUp, if not 0, is after how long a run ends in which all requests so far have failed
+	// without an answer's status.
+	GiveUp time.Duration
 	// Most, if not 0, is how many requests are sent without a rate.
 	Most int64
 	// Duration is the time in which requests become due. Those under way at its end are waited for.
@@ -158,8 +163,10 @@ type Result struct {
 	fault   string // the worker of a fleet whose fault makes all latencies invalid
 	// Targets has the figures of each of Plan.Targets.
 	Targets []TargetResult
-	// Interrupted says that the plan did not run to its end.
+	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
+	// answered, and why.
 	Interrupted bool
+	GaveUp      string
 }
 
 // TargetResult is what was measured of one target: its answers, and how many of them failed. Its
@@ -196,6 +203,8 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	if n := len(p.Dues); n > 0 && (p.Rate == 0 || p.Dues[n-1] >= p.Duration || !slices.IsSorted(p.Dues)) {
 		return nil, fmt.Errorf("load: when requests are due has to rise and end before the plan does, and the rate be their mean")
 	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	r := &run{plan: p, ctx: ctx, dues: make(chan time.Duration, backlog)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -235,6 +244,20 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	})
 	defer detach()
 	told := r.tellIntervals()
+	if p.GiveUp > 0 {
+		var look *time.Timer
+		look = time.AfterFunc(time.Until(r.start)+p.GiveUp, func() {
+			switch so := r.soFar(); {
+			case so.Done == 0:
+				look.Reset(time.Second)
+			case len(so.Statuses) == 0 && so.Failed() == so.Done:
+				giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), slices.MaxFunc(slices.Collect(maps.Keys(so.Errors)), func(a, b string) int {
+					return cmp.Or(cmp.Compare(so.Errors[a], so.Errors[b]), cmp.Compare(a, b))
+				})))
+			}
+		})
+		defer look.Stop()
+	}
 	ended := time.AfterFunc(time.Until(r.end), r.measureBusy)
 	defer ended.Stop()
 	impatient := time.AfterFunc(time.Until(r.end)+p.Patience, func() { stop(errNoAnswer) })
@@ -337,7 +360,7 @@ func (r *run) soFar() *Result {
 	result := &Result{
 		Rate: r.plan.Rate, onTime: sum.onTime, Elapsed: max(0, time.Since(r.start)), Done: sum.latency.TotalCount() - sum.unanswered,
 		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late,
-		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages,
+		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages, Targets: sum.results(r.plan.Targets),
 		Processors: runtime.GOMAXPROCS(0),
 	}
 	if cpu, known := proc.CPU(); known {
@@ -356,12 +379,12 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 	result := &Result{
 		Rate: r.plan.Rate, Planned: r.planned, onTime: sum.onTime, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount() - sum.unanswered,
 		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late, CPU: -1,
-		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages,
+		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages, Targets: sum.results(r.plan.Targets),
 		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
 		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}
-	for i, t := range sum.targets {
-		result.Targets = append(result.Targets, TargetResult{r.plan.Targets[i], t.latency.TotalCount(), t.failed, t.latency})
+	if cause := context.Cause(r.ctx); result.Interrupted && !errors.Is(cause, context.Canceled) {
+		result.GaveUp = cause.Error()
 	}
 	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - cpuBefore

@@ -187,14 +187,14 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 func TestParseObjectives(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"p99<5ms": "[p99<5ms]", "p99.9<1s": "[p99.9<1s]", "p50<100us": "[p50<100µs]", "p99<5ms, errors<0.1%": "[p99<5ms errors<0.1%]",
+		"p99<5ms": "[p99<5ms]", "p99.9<1s": "[p99.9<1s]", "p50<100us": "[p50<100us]", "p99<5ms, errors<0.1%": "[p99<5ms errors<0.1%]",
 	} {
 		if o, err := ParseObjectives(text); err != nil || fmt.Sprint(o) != want {
 			t.Errorf("%s: %v, %v", text, o, err)
 		}
 	}
 	for _, text := range []string{
-		"", "p99", "99<5ms", "p0<5ms", "p101<5ms", "pNaN<5ms", "p99<5", "p99<-5ms", "p99>5ms", "errors<0.1", "errors<-1%", "errors<NaN%", "p99<5ms,",
+		"", "p99", "99<5ms", "p0<5ms", "p101<5ms", "pNaN<5ms", "p99<5", "p99<-5ms", "p99=5ms", "errors<0.1", "errors<-1%", "errors<NaN%", "p99<5ms,",
 	} {
 		if o, err := ParseObjectives(text); err == nil {
 			t.Errorf("%q is %v", text, o)
@@ -210,7 +210,7 @@ func testSearch(t *testing.T) {
 	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
 	tries := 0
 	best, limit, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Lines: lines(sender)},
-		[]Objective{{Percentile: 99, Under: 40 * time.Millisecond}}, func(Try) { tries++ })
+		objectives(t, "p99<40ms"), func(Try) { tries++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func testSearchRepeats(t *testing.T) {
 		return nil
 	})
 	plan := Plan{Rate: 100, Duration: 200 * time.Millisecond, Lines: lines(sender)}
-	objectives := []Objective{{Percentile: 95, Under: 50 * time.Millisecond}, {Errors: 0.2}}
+	objectives := objectives(t, "p95<50ms,errors<20%")
 	var first []string
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -418,4 +418,37 @@ func TestHTTP1Answers(t *testing.T) {
 			}
 		}
 	})
+}
+
+func objectives(t *testing.T, text string) []Objective {
+	t.Helper()
+	all, err := ParseObjectives(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Objectives are about latencies, failures, statuses and the rate, and a bound itself is kept where
+// they say so.
+func TestObjectives(t *testing.T) {
+	r := fabricated()
+	r.Done, r.Achieved, r.Errors, r.Statuses = 100, 99.5, map[string]int64{"status 503": 2}, map[int]int64{200: 90, 204: 8, 503: 2}
+	for i := range 100 {
+		record(r.Latency, time.Duration(i+1)*time.Millisecond)
+	}
+	for text, kept := range map[string]bool{
+		"p50<51ms": true, "p50<=50.4ms": true, "p50<50ms": false, "max<=101ms": true, "max<100ms": false, "mean<51ms": true, "mean<=50ms": false, "p100>99ms": true,
+		"errors<=2%": true, "errors<2%": false, "errors>1%": true, "503<=2%": true, "503<2%": false, "2xx>=98%": true, "2xx>98%": false, "200>=91%": false, "404<=0%": true,
+		"rate>=99.5": true, "rate>99.5": false, "rate>=100": false,
+	} {
+		if why := objectives(t, text)[0].Missed(r); (why == "") != kept {
+			t.Errorf("%s: %q, want kept %v", text, why, kept)
+		}
+	}
+	for _, text := range []string{"p99", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", ""} {
+		if _, err := ParseObjectives(text); err == nil {
+			t.Errorf("%q is no objective", text)
+		}
+	}
 }

@@ -27,12 +27,20 @@ type Part struct {
 	// The messages of gRPC streams, as in Result; MessageLatency is empty if there were none.
 	MessagesSent, MessagesReceived int64
 	MessageLatency                 []byte
+	Targets                        []TargetPart
 	CPU                            time.Duration
 	BusyCPU, BusyFor               time.Duration
 	Elapsed                        time.Duration
 	Processors                     int
 	Invalid                        string // why its latencies are not the server's
 	Final                          bool   // the worker sends no more reports
+}
+
+// A TargetPart is what a worker has counted of one target.
+type TargetPart struct {
+	Name    string
+	Failed  int64
+	Latency []byte // in HdrHistogram's compressed form
 }
 
 // Part returns a result in the form in which a worker reports it.
@@ -46,18 +54,24 @@ func (r *Result) Part() (Part, error) {
 		p.Invalid = r.Invalid()
 	}
 	var err error
-	if p.Latency, err = r.Latency.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
-		return p, fmt.Errorf("load: encode the latencies: %w", err)
-	}
-	if p.Late, err = r.Late.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
-		return p, fmt.Errorf("load: encode the lateness: %w", err)
-	}
-	if r.MessageLatency != nil {
-		if p.MessageLatency, err = r.MessageLatency.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
-			return p, fmt.Errorf("load: encode the messages' latencies: %w", err)
+	encode := func(into *[]byte, h *hdrhistogram.Histogram) {
+		if text, failed := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase); failed != nil {
+			err = fmt.Errorf("load: encode the latencies: %w", failed)
+		} else {
+			*into = text
 		}
 	}
-	return p, nil
+	encode(&p.Latency, r.Latency)
+	encode(&p.Late, r.Late)
+	if r.MessageLatency != nil {
+		encode(&p.MessageLatency, r.MessageLatency)
+	}
+	for _, t := range r.Targets {
+		part := TargetPart{Name: t.Name, Failed: t.Failed}
+		encode(&part.Latency, t.Latency)
+		p.Targets = append(p.Targets, part)
+	}
+	return p, err
 }
 
 // Merge returns the result of a plan that several workers carried out, and that was stopped after
@@ -67,14 +81,25 @@ func Merge(p *Plan, parts []Part, lasted time.Duration) (*Result, error) {
 	sum := newTally()
 	result := &Result{Rate: p.Rate, Planned: p.requests()}
 	var sent int64
+	var names []string // of the targets, which all workers have in the same order
 	parts = slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return cmp.Or(a.Worker-b.Worker, cmp.Compare(a.Name, b.Name)) })
 	for i := range parts {
 		part := &parts[i]
 		t := newTally()
-		for _, h := range []struct {
+		type coded struct {
 			text []byte
 			into **hdrhistogram.Histogram
-		}{{part.Latency, &t.latency}, {part.Late, &t.late}, {part.MessageLatency, &t.messages}} {
+		}
+		all := []coded{{part.Latency, &t.latency}, {part.Late, &t.late}, {part.MessageLatency, &t.messages}}
+		t.targets = make([]targetTally, len(part.Targets))
+		for i, target := range part.Targets {
+			t.targets[i].failed = target.Failed
+			all = append(all, coded{target.Latency, &t.targets[i].latency})
+			if i == len(names) {
+				names = append(names, target.Name)
+			}
+		}
+		for _, h := range all {
 			if len(h.text) == 0 {
 				continue
 			}
@@ -102,6 +127,7 @@ func Merge(p *Plan, parts []Part, lasted time.Duration) (*Result, error) {
 	result.Unanswered = sent - result.Done // with those under way when a worker reported last
 	result.Sent, result.Received, result.MessageLatency = sum.sent, sum.received, sum.messages
 	result.Errors, result.Statuses, result.Latency, result.Late = sum.reasons(), sum.statuses, sum.latency, sum.late
+	result.Targets = sum.results(names)
 	if span := min(p.Duration, lasted); span > 0 {
 		result.Achieved = float64(sum.onTime) / span.Seconds()
 	}

@@ -35,7 +35,7 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	}
 	var statuses []string
 	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
-		statuses = append(statuses, fmt.Sprintf("%s: %d", StatusName(proto, status), r.Statuses[status]))
+		statuses = append(statuses, fmt.Sprintf("%s: %d", StatusName(status), r.Statuses[status]))
 	}
 	if len(statuses) > 0 {
 		p("status    %s", strings.Join(statuses, ", "))
@@ -61,7 +61,7 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
 	}
-	if r.Sent > 0 {
+	if r.Sent+r.Received > 0 {
 		p("messages  %d sent, %d received", r.Sent, r.Received)
 	}
 	if h := r.MessageLatency; h != nil && r.Invalid() == "" {
@@ -70,7 +70,9 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	if why := r.Shortfall(); why != "" {
 		p("note      %s", why)
 	}
-	if r.Interrupted {
+	if r.GaveUp != "" {
+		p("note      given up: %s", r.GaveUp)
+	} else if r.Interrupted {
 		p("note      interrupted: this is what was measured until then")
 		if r.Unanswered > 0 {
 			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -89,4 +90,25 @@ func (r *Request) metadata() metadata.MD {
 		}
 	}
 	return md
+}
+
+// ParseStatuses reads statuses such as "2xx,304".
+func ParseStatuses(text string) (func(status int) bool, error) {
+	var expected [600]bool
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		number, class := strings.CutSuffix(part, "xx")
+		n, err := strconv.Atoi(number)
+		if class {
+			n *= 100
+		}
+		if err != nil || n < 200 || n > 599 {
+			return nil, fmt.Errorf("%q: want statuses such as 2xx,304", part)
+		}
+		expected[n] = true
+		for i := n; class && i < n+100; i++ {
+			expected[i] = true
+		}
+	}
+	return func(status int) bool { return status > 0 && status < len(expected) && expected[status] }, nil
 }

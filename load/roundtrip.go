@@ -24,6 +24,7 @@ type roundTripper struct {
 	timeout      time.Duration // 0 for none
 	late         error         // the error of a request that takes longer
 	connect      func(context.Context) error
+	read         func(*http.Response) error // what a successful answer says; nil to read past it
 	buf          []byte
 	group        int // of the last request
 }
@@ -62,6 +63,9 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 		return 0, err
 	}
 	defer response.Body.Close()
+	if s.read != nil && s.unsuccessful(response.StatusCode) == nil {
+		return response.StatusCode, s.read(response)
+	}
 	if s.buf == nil {
 		s.buf = make([]byte, 16<<10)
 	}

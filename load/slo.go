@@ -3,68 +3,118 @@ package load
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// An Objective is a limit that a run has to stay below: a latency at a percentile of the requests
-// (p99<5ms), or a share that fails (errors<0.1%).
+// An Objective is a bound on one figure of a run: a latency (p99<5ms, max<=1s, mean<2ms), the share
+// of requests that fail or have a status or a class of them (errors<0.1%, 503<=1%, 2xx>99%), or the
+// requests a second (rate>=990).
 type Objective struct {
-	Percentile float64 // 0 for a share of errors
-	Under      time.Duration
-	Errors     float64 // the share of failures to stay under, 0 to 1
+	Of, Is string
+	Bound  float64 // ns, a share from 0 to 1, or requests a second
+	text   string
 }
+
+var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors|[1-9][0-9]?|[1-5](?:xx|[0-9][0-9])|[A-Z][A-Za-z]+)(<=?|>=?)(.+)$`)
 
 // ParseObjectives reads objectives such as "p99<5ms" or "p99.9<20ms,errors<0.1%".
 func ParseObjectives(text string) (out []Objective, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		o, ok := parseObjective(strings.TrimSpace(part))
 		if !ok {
-			return nil, fmt.Errorf("objective %q: want one such as p99<5ms or errors<0.1%%", part)
+			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%%, 503<1%% or rate>=990", part)
 		}
 		out = append(out, o)
 	}
 	return out, nil
 }
 
-func parseObjective(text string) (Objective, bool) {
-	what, bound, _ := strings.Cut(text, "<")
-	if what == "errors" {
-		number, ok := strings.CutSuffix(bound, "%")
-		share, err := strconv.ParseFloat(number, 64)
-		return Objective{Errors: share / 100}, ok && err == nil && share > 0 && share <= 100
+func parseObjective(text string) (o Objective, ok bool) {
+	m := objective.FindStringSubmatch(text)
+	if m == nil {
+		return o, false
 	}
-	number, ok := strings.CutPrefix(what, "p")
-	p, err := strconv.ParseFloat(number, 64)
-	under, err2 := time.ParseDuration(bound)
-	return Objective{Percentile: p, Under: under}, ok && err == nil && err2 == nil && p > 0 && p <= 100 && under > 0
+	o = Objective{Of: m[1], Is: m[2], text: text}
+	var err error
+	switch {
+	case o.latency():
+		var d time.Duration
+		d, err = time.ParseDuration(m[3])
+		o.Bound = float64(d)
+		if strings.HasPrefix(o.Of, "p") {
+			p, err := strconv.ParseFloat(o.Of[1:], 64)
+			ok = err != nil || !(p > 0 && p <= 100)
+		}
+	case o.Of == "rate":
+		o.Bound, err = strconv.ParseFloat(m[3], 64)
+	default:
+		number, share := strings.CutSuffix(m[3], "%")
+		o.Bound, err = strconv.ParseFloat(number, 64)
+		ok = !share || o.Bound > 100
+		o.Bound /= 100
+	}
+	return o, !ok && err == nil && (o.Bound > 0 || o.Bound == 0 && o.Is != "<")
 }
 
-func (o Objective) String() string {
-	if o.Percentile == 0 {
-		return fmt.Sprintf("errors<%s%%", strconv.FormatFloat(o.Errors*100, 'g', 6, 64))
-	}
-	return fmt.Sprintf("p%s<%v", strconv.FormatFloat(o.Percentile, 'f', -1, 64), o.Under)
+// latency reports whether the objective is about a latency.
+func (o Objective) latency() bool {
+	return o.Of == "max" || o.Of == "mean" || strings.HasPrefix(o.Of, "p")
 }
+
+// Counts reports whether the objective says how many requests may fail, or have a status.
+func (o Objective) Counts() bool { return !o.latency() && o.Of != "rate" }
+
+// percentile is that which the generator must have been on time at.
+func (o Objective) percentile() float64 {
+	switch o.Of {
+	case "max":
+		return 100
+	case "mean":
+		return 99
+	}
+	p, _ := strconv.ParseFloat(o.Of[1:], 64) // it was parsed before
+	return p
+}
+
+func (o Objective) String() string { return o.text }
 
 // Missed returns why a result misses the objective, "" if it keeps it. A latency that is the
 // generator's own always misses.
 func (o Objective) Missed(r *Result) string {
-	if o.Percentile == 0 {
-		if share := float64(r.Failed()) / float64(max(1, r.Done)); share >= o.Errors {
-			return fmt.Sprintf("%.3g%% of requests failed", 100*share)
+	var got float64
+	is := func() string { return fmt.Sprintf("%s is %v", o.Of, time.Duration(got).Round(time.Microsecond)) }
+	switch {
+	case o.latency():
+		if why := r.unsure(o.percentile()); why != "" {
+			return why
 		}
+		got = float64(r.Latency.ValueAtQuantile(o.percentile()))
+		if o.Of == "mean" {
+			got = r.Latency.Mean()
+		}
+	case o.Of == "rate":
+		got = r.Achieved
+		is = func() string { return fmt.Sprintf("the rate is %.4g", got) }
+	case o.Of == "errors":
+		got = float64(r.Failed()) / float64(max(1, r.Done))
+		is = func() string { return fmt.Sprintf("%.3g%% of requests failed", 100*got) }
+	default:
+		for status, n := range r.Statuses {
+			name := StatusName(status)
+			if class, all := strings.CutSuffix(o.Of, "xx"); name == o.Of || all && len(name) == 3 && name[:1] == class {
+				got += float64(n) / float64(max(1, r.Done))
+			}
+		}
+		is = func() string { return fmt.Sprintf("%.3g%% of answers are %s", 100*got, o.Of) }
+	}
+	if o.Is == "<" && got < o.Bound || o.Is == "<=" && got <= o.Bound || o.Is == ">" && got > o.Bound || o.Is == ">=" && got >= o.Bound {
 		return ""
 	}
-	if why := r.unsure(o.Percentile); why != "" {
-		return why
-	}
-	if got := time.Duration(r.Latency.ValueAtQuantile(o.Percentile)); got >= o.Under {
-		return fmt.Sprintf("p%g is %v", o.Percentile, got.Round(time.Microsecond))
-	}
-	return ""
+	return is()
 }
 
 // unsure returns why a percentile is the generator's own, "" if it is the server's.
@@ -85,8 +135,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	if why := r.Invalid(); why != "" && r.Done > 0 && !r.overloaded() {
 		return why, true
 	}
-	speaks := func(o Objective) bool { return o.Percentile == 0 }
-	if failed := r.Failed(); failed > 0 && !slices.ContainsFunc(objectives, speaks) {
+	if failed := r.Failed(); failed > 0 && !slices.ContainsFunc(objectives, Objective.Counts) {
 		return fmt.Sprintf("%d requests failed", failed), false
 	}
 	if why := r.Shortfall(); why != "" {
@@ -94,7 +143,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	}
 	for _, o := range objectives {
 		if why := o.Missed(r); why != "" {
-			return why, o.Percentile > 0 && r.unsure(o.Percentile) != "" && !r.overloaded()
+			return why, o.latency() && r.unsure(o.percentile()) != "" && !r.overloaded()
 		}
 	}
 	return "", false
@@ -150,7 +199,7 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 func attempt(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
 	for holds, fails := 0, 0; ; {
 		r, err := Run(ctx, p)
-		if err != nil || r.Interrupted {
+		if err != nil || r.Interrupted && r.GaveUp == "" {
 			return nil, Try{}, err
 		}
 		try := Try{Result: r}

@@ -105,10 +105,10 @@ func (t *tally) add(other *tally) {
 	t.ended = later(t.ended, other.ended)
 	t.onTime += other.onTime
 	t.unanswered += other.unanswered
-	if t.targets == nil {
-		t.targets = make([]targetTally, len(other.targets))
-	}
 	for i := range other.targets {
+		if i == len(t.targets) {
+			t.targets = append(t.targets, targetTally{})
+		}
 		t.targets[i].open()
 		if from := other.targets[i]; from.latency != nil {
 			t.targets[i].latency.Merge(from.latency)
@@ -123,6 +123,14 @@ func (t *tally) add(other *tally) {
 		}
 		t.messages.Merge(other.messages)
 	}
+}
+
+// results are those of the targets with these names.
+func (t *tally) results(names []string) (all []TargetResult) {
+	for i, of := range t.targets {
+		all = append(all, TargetResult{names[i], of.latency.TotalCount(), of.failed, of.latency})
+	}
+	return all
 }
 
 // mostReasons is how many reasons for failures are told apart; all others are otherReason.

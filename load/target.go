@@ -76,9 +76,10 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
 		"http1": openHTTP1, "http2": openHTTP2, "http3": openHTTP3, "grpc": openGRPC, "websocket": openWebSocket,
+		"connect": openConnect, "grpc-web": openWeb, "sse": func(_ context.Context, t *Target, p *Pool) error { return openBodies(t, p) },
 	}[t.Proto]
 	if !ok {
-		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc or websocket", t.Proto)
+		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket, connect, grpc-web or sse", t.Proto)
 	}
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)

@@ -95,9 +95,9 @@ type (
 		Unanswered  int64               `json:"unanswered"`
 		NotSent     int64               `json:"not_sent"`
 
-		MessagesSent     *int64             `json:"messages_sent"`
-		MessagesReceived *int64             `json:"messages_received"`
-		MessageLatencyNS map[string]float64 `json:"message_latency_ns"`
+		MessagesSent     *int64              `json:"messages_sent"`
+		MessagesReceived *int64              `json:"messages_received"`
+		MessageLatencyNS map[string]*float64 `json:"message_latency_ns"`
 
 		Server  *LoadServer  `json:"server"`
 		Targets []LoadTarget `json:"targets"`

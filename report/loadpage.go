@@ -71,6 +71,7 @@ func LoadHTML(w io.Writer, p LoadPage) error {
 		Facts, Errors, Percentiles    [][2]string
 		Plots                         []loadPlot
 		Header                        []string
+		Targets                       [][]string
 		Rows                          [][]string
 	}{Style: template.CSS(style), What: p.What, Started: p.Started.UTC().Format("2006-01-02 15:04 UTC")}
 	l := &p.Load
@@ -79,6 +80,13 @@ func LoadHTML(w io.Writer, p LoadPage) error {
 		v.Cause = *l.Invalid
 	}
 	v.Facts = loadFacts(l)
+	for _, t := range l.Targets {
+		p50, p99 := "n/a", "n/a"
+		if t.LatencyNS["p50"] != nil && t.LatencyNS["p99"] != nil {
+			p50, p99 = duration(*t.LatencyNS["p50"]), duration(*t.LatencyNS["p99"])
+		}
+		v.Targets = append(v.Targets, []string{t.Name, words.Integer(t.Requests), words.Integer(t.Failed), fmt.Sprintf("%.1f", t.Rate), p50, p99})
+	}
 	for _, why := range slices.Sorted(maps.Keys(l.Errors)) {
 		v.Errors = append(v.Errors, [2]string{why, words.Integer(l.Errors[why])})
 	}

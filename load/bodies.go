@@ -1,0 +1,178 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// A bodyLine sends one request at a time over HTTP/1.1, and reads what is in the answers' bodies:
+// server-sent events or gRPC-Web.
+type bodyLine struct {
+	*roundTripper
+	events int // of server-sent events: how many end a request, 0 for none but the stream's end
+}
+
+// openBodies makes a line for each connection.
+func openBodies(t *Target, p *Pool) error {
+	take := inTurn(t.Requests)
+	for range t.Conns {
+		c := newClientConn(t)
+		p.closers = append(p.closers, c.close)
+		l := &bodyLine{&roundTripper{tr: c, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: c.connect}, t.Messages}
+		p.Lines = append(p.Lines, l)
+	}
+	return nil
+}
+
+// Serve sends requests until no more are due. A stream of events is answered when its first event
+// comes, and a failure of what follows is its failure.
+func (l *bodyLine) Serve(ctx context.Context, w *Work) {
+	var first time.Time
+	l.read = webReply
+	if l.events >= 0 {
+		l.read = func(r *http.Response) (err error) { first, err = l.follow(w, r); return err }
+	}
+	for free := time.Now(); ; {
+		due, ok := w.Take(free)
+		if !ok {
+			return
+		}
+		first = time.Time{}
+		status, err := l.Send(ctx)
+		free = time.Now()
+		answered := free
+		if !first.IsZero() {
+			answered = first
+		}
+		w.done(l.group, due, answered, status, err)
+	}
+}
+
+// follow reads a stream of events, as WHATWG's HTML standard has them (section 9.2), and measures
+// each from the one before. A comment, such as one that keeps the connection alive, is no event.
+func (l *bodyLine) follow(w *Work, r *http.Response) (first time.Time, err error) {
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
+		return first, fmt.Errorf("the answer is no stream of events: its content type is %q", kind)
+	}
+	var last time.Time
+	data, lines := false, bufio.NewReader(r.Body)
+	for events := 0; l.events == 0 || events < l.events; {
+		line, err := lines.ReadString('\n')
+		switch {
+		case errors.Is(err, io.EOF) && l.events == 0 && events > 0:
+			return first, nil
+		case errors.Is(err, io.EOF):
+			return first, fmt.Errorf("the stream ended after %d events", events)
+		case err != nil:
+			return first, err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if data = data || line == "data" || strings.HasPrefix(line, "data:"); line != "" || !data {
+			continue
+		}
+		now := time.Now()
+		if data, events = false, events+1; first.IsZero() {
+			first = now
+			w.message(false, 0)
+		} else {
+			w.message(false, now.Sub(last))
+		}
+		last = now
+	}
+	return first, nil
+}
+
+// openConnect sends unary calls of the Connect protocol, which are POST requests with JSON, and
+// whose failures have statuses of HTTP: https://connectrpc.com/docs/protocol.
+func openConnect(ctx context.Context, t *Target, p *Pool) error {
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		r.call(strings.TrimPrefix(t.RPC, "/"), "application/json")
+		r.Header.Set("Connect-Protocol-Version", "1")
+		if len(r.Body) == 0 {
+			r.Body = []byte("{}")
+		}
+	}
+	return openHTTP1(ctx, t, p)
+}
+
+// openWeb sends unary calls of gRPC-Web:
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md.
+func openWeb(ctx context.Context, t *Target, p *Pool) error {
+	method, err := findMethod(ctx, t)
+	if err != nil {
+		return fmt.Errorf("method %s: %w", t.RPC, err)
+	}
+	if method.IsStreamingClient() || method.IsStreamingServer() {
+		return errors.New("gRPC-Web: only methods without streams are sent; --proto grpc has both")
+	}
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		data, err := encodeMessage(method, r.Body)
+		if err != nil {
+			return err
+		}
+		r.call(fmt.Sprintf("%s/%s", method.Parent().FullName(), method.Name()), "application/grpc-web+proto")
+		r.Header.Set("X-Grpc-Web", "1")
+		r.Body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
+	}
+	t.Messages = -1
+	return openBodies(t, p)
+}
+
+// call makes the request one of a method below its URL.
+func (r *Request) call(method, kind string) {
+	u := *r.URL
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + method
+	r.URL, r.Method = &u, http.MethodPost
+	r.Header.Set("Content-Type", kind)
+}
+
+// webReply reads an answer to a unary call of gRPC-Web: a message, and the trailers.
+func webReply(r *http.Response) error {
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/grpc-web") {
+		return fmt.Errorf("the answer is not gRPC-Web: its content type is %q", kind)
+	}
+	header, messages := r.Header, 0
+	for in := bufio.NewReader(r.Body); ; {
+		var prefix [5]byte
+		if _, err := io.ReadFull(in, prefix[:]); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		frame := io.LimitReader(in, int64(binary.BigEndian.Uint32(prefix[1:])))
+		if prefix[0]&0x80 == 0 {
+			n, err := io.Copy(io.Discard, frame)
+			if messages++; err != nil || n != int64(binary.BigEndian.Uint32(prefix[1:])) {
+				return errors.Join(errors.New("the answer is cut"), err)
+			}
+			continue
+		}
+		trailers, err := textproto.NewReader(bufio.NewReader(io.MultiReader(frame, strings.NewReader("\r\n")))).ReadMIMEHeader()
+		if err != nil {
+			return fmt.Errorf("the trailers: %w", err)
+		}
+		header = http.Header(trailers)
+	}
+	switch code, err := strconv.Atoi(header.Get("Grpc-Status")); {
+	case err != nil:
+		return errors.New("the answer has no grpc-status")
+	case code != 0:
+		return fmt.Errorf("%v: %s", codes.Code(code), header.Get("Grpc-Message"))
+	case messages != 1:
+		return errors.New("the answer is not exactly one message")
+	}
+	return nil
+}

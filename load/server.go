@@ -1,0 +1,169 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// A Server is what is asked how much it uses: the process PID here with those that it started, or
+// one that exports its figures to Prometheus at the URL Metrics; 0 and "" for neither.
+type Server struct {
+	PID     int
+	Metrics string
+}
+
+// ServerFigures are what a server has used since it began.
+type ServerFigures struct {
+	cpu                            time.Duration
+	bytes, objects, collections    float64 // allocated, and of garbage; of Go programs only
+	hasCPU, hasAllocs, hasGarbages bool
+}
+
+// ServerUse is what a server used during a load. What it does not export is nil.
+type ServerUse struct {
+	CPUSeconds                      float64
+	Bytes, Allocations, Collections *float64
+}
+
+// Now reads the server's figures; zero if there is no server.
+func (of *Server) Now(ctx context.Context) (s ServerFigures, err error) {
+	if of.Metrics != "" {
+		if s, err = scrapeServer(ctx, of.Metrics); err != nil {
+			return s, fmt.Errorf("--server-metrics: %w", err)
+		}
+	}
+	if of.PID != 0 {
+		if s.cpu, err = treeCPU(of.PID); err != nil {
+			return s, fmt.Errorf("--server-pid %d: %w", of.PID, err)
+		}
+		s.hasCPU = true
+	}
+	return s, nil
+}
+
+// ticks is how many units of /proc's times make a second.
+const ticks = 100
+
+// treeCPU returns the CPU time of a process and those that it started, with those that have ended
+// and that their parents have waited for.
+func treeCPU(pid int) (sum time.Duration, err error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(files) == 0 {
+		return 0, errors.Join(errors.New("there is no /proc: give --server-metrics"), err)
+	}
+	used, children := map[int]time.Duration{}, map[int][]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		own, err := strconv.Atoi(strings.Split(file, "/")[2])
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // after the name: state, parent, …
+		if err != nil || len(fields) < 15 {
+			continue
+		}
+		for _, field := range fields[11:15] { // user and system time, and those of ended children
+			n, _ := strconv.ParseInt(field, 10, 64)
+			used[own] += time.Duration(n) * time.Second / ticks
+		}
+		parent, _ := strconv.Atoi(fields[1])
+		children[parent] = append(children[parent], own)
+	}
+	if _, there := used[pid]; !there {
+		return 0, errors.New("there is no such process")
+	}
+	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
+		sum += used[queue[0]]
+		queue = append(queue, children[queue[0]]...)
+	}
+	return sum, nil
+}
+
+// scrapeServer reads the metrics of a server in Prometheus' text format.
+func scrapeServer(ctx context.Context, url string) (s ServerFigures, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return s, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return s, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return s, fmt.Errorf("%s: %s", url, response.Status)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", url, err)
+	}
+	value := func(name string) (v float64, ok bool) {
+		for _, m := range families[name].GetMetric() {
+			v += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue() + float64(m.GetSummary().GetSampleCount())
+			ok = true
+		}
+		return v, ok
+	}
+	seconds, ok := value("process_cpu_seconds_total")
+	if !ok {
+		return s, fmt.Errorf("%s has no process_cpu_seconds_total", url)
+	}
+	s.cpu, s.hasCPU = time.Duration(seconds*1e9), true
+	s.bytes, s.hasAllocs = value("go_memstats_alloc_bytes_total")
+	s.objects, _ = value("go_memstats_mallocs_total")
+	s.collections, s.hasGarbages = value("go_gc_duration_seconds")
+	return s, nil
+}
+
+// Since returns what a server used from an earlier moment on, nil where it is not known.
+func (s *ServerFigures) Since(before *ServerFigures) *ServerUse {
+	if !s.hasCPU {
+		return nil
+	}
+	out := &ServerUse{CPUSeconds: (s.cpu - before.cpu).Seconds()}
+	if s.hasAllocs {
+		bytes, objects := s.bytes-before.bytes, s.objects-before.objects
+		out.Bytes, out.Allocations = &bytes, &objects
+	}
+	if s.hasGarbages {
+		n := s.collections - before.collections
+		out.Collections = &n
+	}
+	return out
+}
+
+// WriteTable writes for people what a server used for each request, failures included; nothing for
+// nil.
+func (s *ServerUse) WriteTable(w io.Writer, r *Result) error {
+	if s == nil || r.Done == 0 {
+		return nil
+	}
+	if s.CPUSeconds < 0 {
+		_, err := fmt.Fprintln(w, "server    CPU time n/a: it was started anew meanwhile")
+		return err
+	}
+	n := float64(r.Done)
+	text := fmt.Sprintf("server    %v of CPU time a request, %.0f%% of a processor", time.Duration(s.CPUSeconds/n*1e9).Round(10*time.Nanosecond), 100*s.CPUSeconds/max(r.Elapsed, time.Millisecond).Seconds())
+	if s.Bytes != nil {
+		text += fmt.Sprintf(", %.0f bytes in %.1f allocations a request", *s.Bytes/n, *s.Allocations/n)
+	}
+	if s.Collections != nil {
+		text += fmt.Sprintf(", %.0f garbage collections", *s.Collections)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
