@@ -103,7 +103,7 @@ func TestGateExitCodes(t *testing.T) {
 	}
 }
 
-// Too little time is one outcome, whoever asks and in whatever form: inconclusive, exit code 3, and
+// Too little time is one outcome, asked by any command, in any form: inconclusive, exit code 3, and
 // the budget that it takes.
 func TestTooLittleTime(t *testing.T) {
 	folder := t.TempDir()

@@ -37,8 +37,8 @@ func ran(t *testing.T, target *Target, n int64, handler http.HandlerFunc) *Resul
 	return result
 }
 
-// A stream of server-sent events is answered by its first event, and each other is measured from the
-// one before. A stream that ends too early, or is none, has failed.
+// A stream of server-sent events is answered by its first event, and each other is measured from
+// the one before. A stream that ends too early, or is none, has failed.
 func TestServerSentEvents(t *testing.T) {
 	var n atomic.Int64
 	r := ran(t, &Target{Proto: "sse", Messages: 4}, 8, func(w http.ResponseWriter, r *http.Request) {
