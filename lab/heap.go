@@ -67,9 +67,9 @@ func (h *heap) steer(b *Batch) {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	// It begins a little before there is no room.
+	// It may begin when seven tenths of the room are used (runtime/mgcpacer.go, trigger).
 	if room := int64(m.NextGC) - int64(m.HeapAlloc); room > batchesACycle*b.Bytes {
-		allocate(&m, 1-float64(max(batchesACycle*b.Bytes, room/6))/float64(room))
+		allocate(&m, 1-float64(max(batchesACycle*b.Bytes, room*2/5))/float64(room))
 	}
 }
 

@@ -62,7 +62,8 @@ type Result struct {
 	// where the baseline failed.
 	Ratio   *stats.Comparison
 	Verdict stats.Verdict
-	// Wall is the ratio by wall time where it says something else than that of costs, else nil.
+	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
+	// the baseline; else nil.
 	Wall *stats.Comparison
 	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
 	// more; nil for wall time.
@@ -148,7 +149,8 @@ func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
 		result.Verdict = stats.Undecided
 	}
-	if wall := p.compare(p.walls()); wall.Low > ratio.High || wall.High < ratio.Low {
+	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
+		wall := p.compare(p.walls())
 		result.Wall = &wall
 	}
 }
@@ -337,8 +339,7 @@ func (c *CaseResult) doubt() string {
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
-// disagreement names the rows whose ratios by the wall time of batches lie outside those of costs:
-// they collect garbage on another processor, wait, or work on several.
+// disagreement names the rows for which wall time says something else than the cost.
 func (c *CaseResult) disagreement() string {
 	var apart []string
 	for _, r := range c.Rows {

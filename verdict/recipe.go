@@ -7,6 +7,7 @@ import (
 
 	"postage/internal/words"
 	"postage/record"
+	"postage/stats"
 )
 
 // Recipe says what to do about a run that is inconclusive: the budget that its rows would have

@@ -110,6 +110,27 @@ func (f *figured) pair(row, base *record.Row) pair {
 	return p
 }
 
+// wallApart is by what factor wall time and CPU time must differ to be told.
+const wallApart = 1.25
+
+// waits is the wall time of a row's batches over their CPU time, in the middle, without those that
+// collect: above 1 the row waits, below it works on several processors.
+func (f *figured) waits(row *record.Row) float64 {
+	var each []float64
+	for _, block := range f.blocks {
+		s := block.Of(row.Name)
+		for i := 0; s != nil && i < len(s.CPUNS); i++ {
+			if s.CPUNS[i] > 0 && (s.Collections == nil || s.Collections[i] == 0) {
+				each = append(each, float64(s.WallNS[i])/float64(s.CPUNS[i]))
+			}
+		}
+	}
+	if len(each) == 0 {
+		return 1
+	}
+	return stats.Median(each)
+}
+
 // BlockValues are the logarithms of a row's quantity as a multiple of another's of the same case,
 // one for each of the blocks that have both: of costs, or of wall time.
 func BlockValues(rec *record.Record, row, base *record.Row) []float64 {
