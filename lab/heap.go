@@ -3,18 +3,14 @@ package lab
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"postage/proc"
 )
 
-// heap finds out how many bytes a process allocates from one collection to the next. A block is too
-// short to count how often its batches collect.
+// heap is what the garbage collector of a worker's process has to do with its batches.
 type heap struct {
-	began  uint64 // bytes allocated before the cycle that was begun
-	first  uint32 // the collection that began it
-	last   uint64 // bytes allocated before the end of the last collection seen
-	cycles int64
 	// since is how many batches were run since the last collection.
 	since int
 	// goroutines are those of a process whose contender has none, 0 where batches do not wait for
@@ -83,7 +79,7 @@ func (h *heap) begin(part float64) {
 	allocate(&m, 1)
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	*h = heap{began: m.TotalAlloc, first: m.NumGC, goroutines: h.goroutines}
+	h.since = 0
 	allocate(&m, part)
 }
 
@@ -103,20 +99,17 @@ func allocate(m *runtime.MemStats, part float64) {
 
 var garbage []byte // so that it is allocated on the heap
 
-// seen is told of a batch during which the process collected: bytes are taken to be
-// allocated evenly over it.
-func (h *heap) seen(before, after *runtime.MemStats, start time.Time, wall time.Duration) {
-	ended := time.Unix(0, int64(after.PauseEnd[(after.NumGC+255)%256])).Sub(start)
-	part := min(1, max(0, float64(ended)/float64(max(1, wall))))
-	h.last = before.TotalAlloc + uint64(part*float64(after.TotalAlloc-before.TotalAlloc))
-	h.cycles = int64(after.NumGC - h.first)
-}
-
-func (h *heap) cycle() int64 {
-	if h.cycles == 0 {
+// cycleBytes are what a process like this one allocates from one collection to the next: the room
+// that its last collection left. A worker's own cycles are shorter, as its batches wait for the end
+// of a collection that began before all of it was used. 0 if it collected never.
+func cycleBytes() int64 {
+	samples := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(samples)
+	live := samples[1].Value.Uint64()
+	if live == 0 {
 		return 0
 	}
-	return int64(h.last-h.began) / h.cycles
+	return int64(samples[0].Value.Uint64() - live)
 }
 
 // settle returns when the process's other goroutines have nothing more to do, or after some

@@ -341,9 +341,6 @@ func timed(instance Instance, n int, run func(time.Time) error, heap *heap, inst
 		Collections: int64(memAfter.NumGC - memBefore.NumGC),
 		Counters:    map[string]float64{},
 	}
-	if heap != nil && b.Collections > 0 {
-		heap.seen(&memBefore, &memAfter, start, wall)
-	}
 	if counting {
 		b.Counters[record.Instructions] = float64(executed - executedBefore)
 	}
@@ -377,7 +374,7 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	answer.CollectionBytes, answer.FastNS = w.heap.cycle(), w.pieces.fast(w.count).Nanoseconds()
+	answer.CollectionBytes, answer.FastNS = cycleBytes(), w.pieces.fast(w.count).Nanoseconds()
 	if h := w.latencies(); h != nil {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {
