@@ -10,8 +10,8 @@ import (
 	"postage/record"
 )
 
-// Plain is what an operation of each entry costs in CPU time, in ns, where it is alone: in a process
-// of the record's world that does nothing but many operations in one go, with no clock read
+// Plain is what an operation of each entry costs in CPU time, in ns, where it is alone: in a
+// process of the record's world that does nothing but many operations in one go, with no clock read
 // between them. The entries take turns, each for about so long a turn; there is a figure a turn. It
 // is how the costs of a record are checked (docs/method.md).
 func (c *Conductor) Plain(ctx context.Context, entries []Entry, rec *record.Record, turns int, each time.Duration) (map[string][]float64, error) {

@@ -148,8 +148,8 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	return reply{N: n, Pieces: count, Rounds: roundsOf(n, count, again)}, nil
 }
 
-// hasOthers reports whether a batch of the contender has other goroutines do some of the work, which
-// the clock readings between its pieces would not show.
+// hasOthers reports whether a batch of the contender has other goroutines do some of the work,
+// which the clock readings between its pieces would not show.
 func (w *worker) hasOthers(n int) bool {
 	samples := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
 	read := func() (created, scheduled, collections uint64) {

@@ -41,15 +41,15 @@ func Alone(differences []float64) Grouped {
 }
 
 // Moderated compares many rows at once: each with the mean of its groups and Student's test, whose
-// variance is shrunk towards that of all rows, by how much the rows' variances differ beyond chance.
-// Few groups then do not make a variance small, or large, by chance alone. level is that of
+// variance is shrunk towards that of all rows, by how much the rows' variances differ beyond
+// chance. Few groups then do not make a variance small, or large, by chance alone. level is that of
 // Shift.Seen, two-sided; Shift.SeenAlone is of a row asked for alone.
 //
 // Note: treating all differences of a row as independent makes 25 and 42% of intervals miss if the
 // groups' offsets vary as much as the differences within them (8 and 4 groups, 40 differences).
 //
-// Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
-// microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
+// Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression
+// in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
 // sections 4 and 6.2.
 func Moderated(rows []Grouped, level, alone float64) (shifts []Shift, spreads []float64) {
 	// A variance of 0 is one that was rounded away: a millionth part.

@@ -189,8 +189,8 @@ const (
 // Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
 // lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
 // two identical programs are called different much more rarely than the interval misses 1; where it
-// is much wider than the margin, a test at 0.5% must find them different too. Same needs the whole interval within two margins of 1. All else is undecided: more blocks may
-// decide it.
+// is much wider than the margin, a test at 0.5% must find them different too. Same needs the whole
+// interval within two margins of 1. All else is undecided: more blocks may decide it.
 func Decide(c Comparison, margin float64) Verdict {
 	low, high := math.Log(c.Low), math.Log(c.High)
 	switch {

@@ -88,8 +88,8 @@ func TestPiecesHideNoCost(t *testing.T) {
 	}
 }
 
-// What is printed agrees: costs in order, each the baseline's times the ratio, of two parts, and the
-// multiple of the floor the quotient of the two; also where bytes are priced anew.
+// What is printed agrees: costs in order, each the baseline's times the ratio, of two parts, and
+// the multiple of the floor the quotient of the two; also where bytes are priced anew.
 func TestColumnsAgree(t *testing.T) {
 	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
 	rec := alone(s.Record(), func(string, int, *int64, *int64) {})

@@ -1,6 +1,6 @@
-// Package webpush encrypts, signs and sends Web Push messages: the protocol of RFC 8030, the content
-// coding of RFC 8188, the key agreement of RFC 8291 and the sender identification (VAPID) of RFC
-// 8292.
+// Package webpush encrypts, signs and sends Web Push messages: the protocol of RFC 8030, the
+// content coding of RFC 8188, the key agreement of RFC 8291 and the sender identification (VAPID)
+// of RFC 8292.
 //
 //	sub, err := webpush.ParseSubscription(stored) // what the browser's toJSON() gave
 //	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com"})

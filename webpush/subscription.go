@@ -30,8 +30,8 @@ const maxSubscriptionBytes = 16 << 10
 //
 // A Subscription is an immutable value of three words, safe for use by any number of goroutines.
 // Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
-// Mozilla's and Apple's endpoints it takes less than 250 bytes of memory in one allocation. The zero value is not a
-// subscription; sending to it fails.
+// Mozilla's and Apple's endpoints it takes less than 250 bytes of memory in one allocation. The
+// zero value is not a subscription; sending to it fails.
 //
 // Formatting and logging it shows its origin and fingerprint only.
 // [Subscription.JSON] gives all of it, authentication secret included, to be stored.
