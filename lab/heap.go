@@ -22,7 +22,7 @@ type heap struct {
 type node struct {
 	left, right *node
 	text        string
-	numbers     [2]int
+	_           [2]int
 }
 
 // nodeBytes is what a node and its text take in the heap.
