@@ -4,7 +4,7 @@
 //
 //	sub, err := webpush.ParseSubscription(stored) // what the browser's toJSON() gave
 //	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com"})
-//	receipt, err := client.Send(ctx, sub, []byte("Dinner is ready"), webpush.Options{TTL: time.Hour})
+//	receipt, err := client.Send(ctx, sub, []byte("Dinner is ready"), webpush.Options{})
 //	if errors.Is(err, webpush.Gone) {
 //		// the browser has unsubscribed: forget sub
 //	}
