@@ -51,11 +51,15 @@ func built(t *testing.T) string {
 	return path
 }
 
-// TestMain has four tests run side by side, however few processors there are: most of those that
-// are parallel wait for a server or for a budget.
+// TestMain has six tests run side by side, however few processors there are: most of those that
+// are parallel wait for a server or for a budget. The long ones want intervals within theirs.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	sideBySide := "6"
+	if long() {
+		sideBySide = "4"
+	}
+	if err := flag.Set("test.parallel", sideBySide); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
