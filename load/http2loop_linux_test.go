@@ -53,8 +53,9 @@ func TestLoopGivesUpAfterGoAway(t *testing.T) {
 	}
 	defer p.Close()
 	unanswered(t, 4, p.Lines...)
-	if n := dials.Load(); n != 2 {
-		t.Errorf("%d connections were tried, want 2", n)
+	// One if patience ends before the server leaves. TestLoopReplacesConnections has them replaced.
+	if n := dials.Load(); n > 2 {
+		t.Errorf("%d connections were tried, want 2 at most", n)
 	}
 }
 
