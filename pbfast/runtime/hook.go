@@ -42,16 +42,16 @@ func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
 	if !ok || field.Type.Kind() != reflect.Int32 {
 		return complain(fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
 	}
-	return HookMethods(m, methods(field.Offset, mode, whole, bounded, encode, decode))
+	return HookMethods(m, methods(stateOf(m), field.Offset, mode, whole, bounded, encode, decode))
 }
 
 // methods are the generated functions as those of a table.
-func methods[M message](sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte,
+func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
 	fast := &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
-			m := in.Message.Interface().(M)
+			m := messageOf[M](in.Message, state)
 			cache := cacheOf(m, sizeCache)
 			if cache == nil {
 				return protoiface.SizeOutput{}
@@ -64,7 +64,7 @@ func methods[M message](sizeCache uintptr, mode Mode, whole bool, bounded func(M
 			return protoiface.SizeOutput{Size: n}
 		},
 		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			m := in.Message.Interface().(M)
+			m := messageOf[M](in.Message, state)
 			e := Encoder{Flags: in.Flags}
 			_, w, i, tag := e.startCached(in.Buf, m, cacheOf(m, sizeCache))
 			w, i = encode(m, (*Encoder)(noescape(unsafe.Pointer(&e))), w, i, tag)
@@ -78,7 +78,7 @@ func methods[M message](sizeCache uintptr, mode Mode, whole bool, bounded func(M
 			if depth < 0 {
 				i = tooDeep
 			}
-			m, i := decode(in.Message.Interface().(M), (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
+			m, i := decode(messageOf[M](in.Message, state), (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
 			if err = d.Finish(m, i); err == nil && whole {
 				out.Flags = protoiface.UnmarshalInitialized
 			}
@@ -88,11 +88,35 @@ func methods[M message](sizeCache uintptr, mode Mode, whole bool, bounded func(M
 	}
 	if bounded != nil {
 		fast.Marshal = func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
-			out.Buf = bounded(in.Message.Interface().(M), in.Buf)
+			out.Buf = bounded(messageOf[M](in.Message, state), in.Buf)
 			return out, nil
 		}
 	}
 	return fast
+}
+
+// stateOf is how a protoreflect.Message begins whose address is its message's: what protobuf-go
+// makes of a message is the message's first field. It is nil if that is not so.
+func stateOf[M message](m M) unsafe.Pointer {
+	fresh := m.ProtoReflect().Type().New()
+	p, ok := fresh.Interface().(M)
+	if words := wordsOf(&fresh); ok && words[1] == *(*unsafe.Pointer)(unsafe.Pointer(&p)) { // M is a pointer
+		return words[0]
+	}
+	return nil
+}
+
+// wordsOf are the two words of an interface: its type's and the address.
+func wordsOf(in *protoreflect.Message) *[2]unsafe.Pointer {
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(in))
+}
+
+// messageOf is in.Interface, which would take two calls.
+func messageOf[M message](in protoreflect.Message, state unsafe.Pointer) M {
+	if words := wordsOf(&in); words[0] == state {
+		return *(*M)(unsafe.Pointer(&words[1]))
+	}
+	return in.Interface().(M)
 }
 
 // cacheOf is the address of a message's size cache, or nil if there is no message.
