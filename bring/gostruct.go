@@ -112,6 +112,11 @@ func (st *GoStruct) ReadJSON(paths []string) (*Samples, error) {
 // with this program's source and the struct's modules. Versions are chosen for all of them
 // together, and none of their files is changed.
 func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *GoStruct) (*Built, error) {
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	begin := time.Now()
 	folder := filepath.Join(w.folder, "main")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

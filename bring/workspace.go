@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"postage/lab"
 )
 
@@ -97,6 +99,11 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	if err != nil {
 		return nil, err
 	}
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	key, err := w.key(file)
 	if err != nil {
 		return nil, err
@@ -142,6 +149,14 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	built.Build, built.Lost = time.Since(begin), code.Lost
 	before.Key, before.Lost = key, code.Lost
 	return built, writeJSON(keyFile, before)
+}
+
+// lock waits until no other process builds in the workspace. Two that write the same files at once
+// would each find those of the other broken.
+func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
+	lock := flock.New(w.folder + ".lock")
+	_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
+	return lock.Close, err
 }
 
 // key identifies a program: by its message, and by the program that generates its code.

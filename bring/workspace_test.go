@@ -1,12 +1,17 @@
 package bring
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"postage/lab"
 )
@@ -62,6 +67,33 @@ func TestCompileErrorNamesTheFile(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", path, said, err, broken)
 		}
 	}
+}
+
+// Two commands that build in one folder take turns.
+func TestOneBuildAtATime(t *testing.T) {
+	w := &Workspace{Name: "M", folder: filepath.Join(t.TempDir(), "M")}
+	if err := os.Mkdir(w.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := normalised(t, `syntax = "proto3"; package a; message M { int32 n = 1; }`)
+	var building atomic.Int32
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			_, err := w.Build(t.Context(), func(context.Context, lab.Brought) (*lab.BroughtCode, error) {
+				defer building.Add(-1)
+				if n := building.Add(1); n > 1 {
+					t.Errorf("%d build at once", n)
+				}
+				time.Sleep(20 * time.Millisecond)
+				return nil, errors.New("no code")
+			}, n)
+			if err == nil || !strings.Contains(err.Error(), "no code") {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // sourceFiles are digests of all that a build of the source reads or could write there.
