@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"postage/lab"
 	"postage/proc"
 	"postage/record"
+	"postage/report"
 	"postage/stats"
 	"postage/verdict"
 )
@@ -34,11 +36,11 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	results := map[string]*verdict.Result{}
+	results, baselines := map[string]*verdict.Result{}, map[string]string{}
 	for _, c := range verdict.Analyze(rec).Cases {
 		for _, r := range c.Rows {
-			if r.CodeOp != nil && r != c.Control {
-				results[r.Row.Name] = r
+			if r.CodeOp != nil && r != c.Control && c.Baseline != nil {
+				results[r.Row.Name], baselines[r.Row.Name] = r, c.Baseline.Row.Name
 			}
 		}
 	}
@@ -54,21 +56,32 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 		return err
 	}
 	w := cmd.OutOrStdout()
-	within, near := 0, 0
-	fmt.Fprintf(w, "%-60s %12s %24s %12s %9s\n", "cost ns/op", "record", "interval", "alone", "off by")
+	within, near, of := 0, 0, 0
+	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (its turns)")
 	for _, e := range entries {
-		r, alone := results[e.Row()], stats.Median(figures[e.Row()])
-		spread := slices.Sorted(slices.Values(figures[e.Row()]))
-		off := r.NSOp.Value/alone - 1
-		mark := ""
-		if r.NSOp.Low <= spread[len(spread)-1] && spread[0] <= r.NSOp.High {
-			within, mark = within+1, "  within both intervals"
+		r, alone := results[e.Row()], figures[e.Row()]
+		fmt.Fprintf(w, "%-52s %9.4g %9.4g  ", e.Row(), r.NSOp.Value, stats.Median(alone))
+		if r.Ratio == nil {
+			fmt.Fprintln(w, 1)
+			continue
 		}
-		if off > -0.05 && off < 0.05 {
+		// What slows the machine as a whole slows the baseline's turn too.
+		var ratios []float64
+		for turn, ns := range alone {
+			ratios = append(ratios, ns/figures[baselines[e.Row()]][turn])
+		}
+		slices.Sort(ratios)
+		of++
+		mark := ""
+		if r.Ratio.Low <= ratios[len(ratios)-1] && ratios[0] <= r.Ratio.High {
+			within, mark = within+1, ", agrees"
+		}
+		middle := stats.Median(ratios)
+		if math.Abs(r.Ratio.Ratio/middle-1) < 0.05 {
 			near++
 		}
-		fmt.Fprintf(w, "%-60s %12.4g %24s %12.4g %+8.1f%%%s\n", e.Row(), r.NSOp.Value, fmt.Sprintf("%.4g to %.4g", r.NSOp.Low, r.NSOp.High), alone, 100*off, mark)
+		fmt.Fprintf(w, "%-25s %.3g (%.3g to %.3g)%s\n", report.RatioText(r.Ratio), middle, ratios[0], ratios[len(ratios)-1], mark)
 	}
-	fmt.Fprintf(w, "%d of %d within both intervals, %d within 5%%\n", within, len(entries), near)
+	fmt.Fprintf(w, "%d of %d ratios agree within both intervals, %d within 5%%\n", within, of, near)
 	return nil
 }

@@ -60,6 +60,9 @@ func doctorBetween(cmd *cobra.Command, files []string) error {
 	kept := keptBetween{records[0].Machine.Identity(), found.Between, len(records)}
 	text, err := json.Marshal(kept)
 	if err == nil {
+		err = os.MkdirAll(filepath.Dir(betweenFile()), 0o777)
+	}
+	if err == nil {
 		err = writeFile(betweenFile(), func(w io.Writer) error {
 			_, err := w.Write(append(text, '\n'))
 			return err
