@@ -121,8 +121,8 @@ func TestTooLittleTime(t *testing.T) {
 		rec    *record.Record
 		recipe string
 	}{
-		"few":     {few, "too little time for 5 of 5 rows, which want 9 blocks each: give --budget 6m0s, or measure fewer"},
-		"untimed": {untimed, "too little time for 1 of 6 rows, which want 10 blocks each: give --budget 19m0s, or measure fewer"},
+		"few":     {few, "too little time for 5 of 5 rows, which want 6 blocks each: give --budget 4m0s, or measure fewer"},
+		"untimed": {untimed, "too little time for 1 of 6 rows, which want 6 blocks each: give --budget 11m0s, or measure fewer"},
 	} {
 		file := saved(t, folder, name+".txt", of.rec)
 		for form, outcome := range map[string]string{"": "\ninconclusive: ", "--markdown": "### Postage: inconclusive\n\n", "--json": `"outcome": "inconclusive",` + "\n  \"recipe\": \""} {

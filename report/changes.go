@@ -155,9 +155,9 @@ func method(c *verdict.Changes) string {
 			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
 			"by the estimate 14 had (docs/method.md). run --against gates; thresholds: " + counts
 	}
-	how, or := "exact signed-rank interval of 95%", ""
+	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
 	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.Spread != nil }) {
-		how = "interval of 95% over function layouts"
+		how += ", over function layouts"
 	}
 	if c.Limits.OrSeen {
 		or = " or what could be seen, at most 10%"
