@@ -47,7 +47,7 @@ type attribute struct {
 // binary it looks up the input function of every column's type, even of columns that are not
 // copied.
 //
-// Most of the server's time goes into planning it: subqueries take half as long as joins, and
+// Most of the server's time goes into planning it: subqueries take less of it than joins, and
 // collations, which few columns name, have a query of their own.
 func layoutQuery(major int) string {
 	generated := "a.attgenerated <> ''"
