@@ -31,7 +31,7 @@ const nodeBytes = 48 + 24
 var live *node // what populate made
 
 // populate makes so many bytes of heap live: a tree of small nodes with pointers.
-func (h *heap) populate(bytes int64) {
+func populate(bytes int64) {
 	before := debug.SetGCPercent(-1)
 	live = tree(int(bytes / nodeBytes))
 	debug.SetGCPercent(before)

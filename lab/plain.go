@@ -60,14 +60,12 @@ func (w *worker) plain(n int) (*Batch, error) {
 	}
 	runtime.GC()
 	before, known := proc.CPU()
-	start := time.Now()
 	if err := w.instance.Run(n); err != nil {
 		return nil, err
 	}
-	wall := time.Since(start)
 	after, _ := proc.CPU()
 	if !known {
 		return nil, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
-	return &Batch{WallNS: wall.Nanoseconds(), CPUNS: (after - before).Nanoseconds()}, nil
+	return &Batch{CPUNS: (after - before).Nanoseconds()}, nil
 }

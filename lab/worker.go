@@ -70,7 +70,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opOpen:
 		return w.open(ctx, r)
 	case opPopulate:
-		w.heap.populate(r.Bytes)
+		populate(r.Bytes)
 		return reply{}, nil
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))

@@ -90,7 +90,7 @@ func TestPopulate(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	var h heap
-	h.populate(16 << 20)
+	populate(16 << 20)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown < 15<<20 || grown > 20<<20 {

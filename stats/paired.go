@@ -10,7 +10,9 @@ import "slices"
 // symmetric about the shift, and nothing more; exact for values without ties, which count against a
 // shift.
 //
-// Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.1 to 3.3.
+// Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.1 to 3.3; Hodges and
+// Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34
+// (1963).
 func Paired(differences []float64, level float64) Shift {
 	if len(differences) < studentBelow {
 		alone := slices.Collect(slices.Chunk(slices.Sorted(slices.Values(differences)), 1)) // the sum must not depend on their order

@@ -80,38 +80,9 @@ func walsh(x []float64) []float64 {
 	return w
 }
 
-// HodgesLehmann returns the Hodges-Lehmann estimate of the centre of x, the median of
-// its Walsh averages; NaN for no values.
-//
-// Source: Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
-// Mathematical Statistics 34 (1963).
-func HodgesLehmann(x []float64) float64 {
-	return Median(walsh(x))
-}
-
-// MinBlocks is the smallest number of values for which [SignedRankInterval] reaches a
-// confidence of 95%: with 6, the whole range covers with 1 - 2/64 = 96.9%.
+// MinBlocks is how many block values an interval takes: Wilcoxon's signed rank has one of 95% from
+// 6 on, and Student's of fewer would be wide.
 const MinBlocks = 6
-
-// SignedRankInterval returns the interval for the centre of x that consists of the
-// values that Wilcoxon's signed-rank test does not reject at level 1-confidence, and
-// the confidence that it really has, which is at least what was asked. With fewer
-// values than that needs it returns an infinite interval and confidence 1.
-//
-// It is exact for values without ties, and conservative with them.
-//
-// Source: Hollander and Wolfe, "Nonparametric Statistical Methods", section 3.3.
-func SignedRankInterval(x []float64, confidence float64) (low, high, achieved float64) {
-	w := walsh(x)
-	// The k-th smallest and k-th largest Walsh average bound the interval whose error
-	// is P(T <= k-1) on either side, T being the signed-rank statistic.
-	cumulative := signedRankDistribution(len(x))
-	k := rejected(cumulative, 1-confidence)
-	if k == 0 {
-		return math.Inf(-1), math.Inf(1), 1
-	}
-	return w[k-1], w[len(w)-k], 1 - 2*cumulative[k-1]
-}
 
 // signedRankDistribution returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's
 // signed-rank statistic of n values without ties that are symmetric about 0.
