@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/proc"
+	"postage/internal/report"
+	"postage/internal/stats"
+	"postage/internal/verdict"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
-	"postage/report"
-	"postage/stats"
-	"postage/verdict"
 )
 
 // turnsOfAccuracy are how often each row is measured alone, for plainFor a turn.

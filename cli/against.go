@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/build"
+	"postage/internal/build"
 	"postage/internal/words"
 	"postage/lab"
 	"postage/record"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/build"
+	"postage/internal/build"
 	"postage/record"
 )
 

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/bench"
-	"postage/build"
+	"postage/internal/bench"
+	"postage/internal/build"
+	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
-	"postage/verdict"
 )
 
 // benchFlags are the flags of `postage bench`.

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
 
-	"postage/stats"
+	"postage/internal/stats"
 )
 
 // Other people's benchmarks are compared with themselves plus an unrelated function, and with a

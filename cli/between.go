@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // keptBetween is what differs between runs on a machine.

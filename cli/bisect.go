@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/bench"
-	"postage/build"
+	"postage/internal/bench"
+	"postage/internal/build"
+	"postage/internal/report"
+	"postage/internal/stats"
+	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
-	"postage/stats"
-	"postage/verdict"
 )
 
 // bisection finds the commit of a range at which a benchmark's time changed.

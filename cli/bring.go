@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/bring"
+	"postage/internal/bring"
 	"postage/lab"
 	"postage/record"
 )

@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
+	"postage/internal/stats"
+	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
-	"postage/stats"
-	"postage/verdict"
 )
 
 // enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.

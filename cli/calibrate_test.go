@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 	"postage/record/recordtest"
-	"postage/report"
 )
 
 // --record prints what the calibration in a record found. Here its batches are simulated noise.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/report"
-	"postage/verdict"
 )
 
 func (p program) compareCommand() *cobra.Command {

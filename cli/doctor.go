@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
 	"postage/record"
-	"postage/report"
 )
 
 func (p program) doctorCommand() *cobra.Command {

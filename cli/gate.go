@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/build"
+	"postage/internal/build"
+	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
-	"postage/report"
-	"postage/verdict"
 )
 
 // exitStatus ends a command with an exit code; the output says why.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"postage/build"
+	"postage/internal/build"
+	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
-	"postage/verdict"
 )
 
 // verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses use simulated noise;

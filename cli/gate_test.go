@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/record"
 	"postage/record/recordtest"
-	"postage/report"
-	"postage/verdict"
 )
 
 // command runs postage in this process.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/history"
-	"postage/history/trend"
+	"postage/internal/history"
+	"postage/internal/history/trend"
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
 )
 
 // historyFile is where the history is kept unless told otherwise, below the current folder.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/service/kubernetes"
+	"postage/internal/service/kubernetes"
 )
 
 // kubernetesCommand prepares the image that runs on Kubernetes.

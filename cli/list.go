@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
 )
 
 func (p program) listCommand() *cobra.Command {

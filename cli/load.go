@@ -17,10 +17,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
-	"postage/report"
 )
 
 // loadFlags are the flags of `postage load`.

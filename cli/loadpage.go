@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"postage/internal/report"
 	"postage/load"
-	"postage/report"
 )
 
 // loadPage makes the page about a load on a target.

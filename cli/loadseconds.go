@@ -11,8 +11,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/internal/report"
 	"postage/load"
-	"postage/report"
 )
 
 // loadSeconds shows and writes the results of a load, second by second.

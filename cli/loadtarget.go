@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 	"postage/load"
-	"postage/service/greeter"
-	"postage/service/tlscert"
 )
 
 // target returns the target that the flags describe. Without a URL it starts the built-in server.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"postage/build"
+	"postage/internal/build"
 	"postage/stage"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/claims"
+	"postage/internal/claims"
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
 )
 
 func (p program) reportCommand() *cobra.Command {

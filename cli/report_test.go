@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"postage/claims"
+	"postage/internal/claims"
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 	"postage/record/recordtest"
-	"postage/report"
 	"postage/stage"
 )
 

@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/build"
+	"postage/internal/build"
+	"postage/internal/proc"
+	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
-	"postage/report"
-	"postage/verdict"
 )
 
 // runFlags are the flags of `postage run`.

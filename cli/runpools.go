@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/internal/pools"
+	"postage/internal/verdict"
 	"postage/lab"
-	"postage/pools"
 	"postage/record"
-	"postage/verdict"
 )
 
 // poolFlags are the flags of `postage run --kubernetes`.

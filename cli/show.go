@@ -8,9 +8,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
 )
 
 func (p program) showCommand() *cobra.Command {

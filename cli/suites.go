@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/internal/proc"
+	"postage/internal/service/greeter"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
-	"postage/service/greeter"
 )
 
 // entries are the suites' rows. It fails if a suite has a mistake.

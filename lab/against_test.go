@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"postage/proc"
+	"postage/internal/proc"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // oldSuites are those of an older revision of the test program: it was slower in one

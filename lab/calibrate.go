@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"postage/internal/stats"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/stats"
-	"postage/verdict"
 )
 
 // InjectedSlowdowns are the parts by which the slowed contenders of a calibration do more

@@ -7,9 +7,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/proc"
+	"postage/internal/proc"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // Suite is what a stage gives the instrument: its cases, with their contenders.

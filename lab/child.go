@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"postage/proc"
+	"postage/internal/proc"
 )
 
 // child is the conductor's side of a worker process.

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"postage/proc"
+	"postage/internal/proc"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // Conductor runs plans. The zero value of each optional field means its default.

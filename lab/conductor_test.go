@@ -14,9 +14,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/proc"
+	"postage/internal/proc"
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // The test program is its own worker, as postage is.

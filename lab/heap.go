@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"postage/proc"
+	"postage/internal/proc"
 )
 
 // heap is what the garbage collector of a worker's process has to do with its batches.

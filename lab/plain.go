@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"postage/proc"
+	"postage/internal/proc"
 	"postage/record"
 )
 

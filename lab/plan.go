@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/stats"
 	"postage/internal/words"
-	"postage/stats"
 )
 
 const (

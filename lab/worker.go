@@ -15,9 +15,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/proc"
+	"postage/internal/proc"
+	"postage/internal/stats"
 	"postage/record"
-	"postage/stats"
 )
 
 // ServeWorker is the main function of a worker process: it takes requests from the conductor until

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"postage/service/greeter"
+	"postage/internal/service/greeter"
 	"sync/atomic"
 	"testing"
 	"time"

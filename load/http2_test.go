@@ -434,7 +434,7 @@ func TestGRPCAnswers(t *testing.T) {
 					}
 				})
 				r := sent(t, portable, u, 2, 1, func(target *Target) {
-					target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../service/greeter/hello/hello.proto"
+					target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../internal/service/greeter/hello/hello.proto"
 				})
 				n := int64(2)
 				if test.want == "" {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/proc"
+	"postage/internal/proc"
 )
 
 // A Sender sends one request at a time and waits for the answer. It returns the answer's status, 0

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"postage/proc"
-	"postage/service/greeter"
-	"postage/service/tlscert"
+	"postage/internal/proc"
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 )
 
 // The test program is its own server, as postage is. Tests mostly wait for requests that are due,
@@ -336,7 +336,7 @@ func TestGRPCErrors(t *testing.T) {
 		{"nosuch.Service/Hello", `{}`, "", "server reflection"},
 		{"Hello", `{}`, "", "want pkg.Service/Method"},
 		{"postage.send.Greeter/Hello", `{}`, "nosuch.proto", "no such file"},
-		{"postage.send.Greeter/Hello", `{"secure":"x"}`, "../service/greeter/hello/hello.proto", ""},
+		{"postage.send.Greeter/Hello", `{"secure":"x"}`, "../internal/service/greeter/hello/hello.proto", ""},
 	} {
 		pool, err := Open(ctx, &Target{Proto: "grpc", Conns: 1, Streams: 1, RPC: test.rpc, ProtoFile: test.file, Request: Request{
 			URL: &url.URL{Scheme: "http", Host: p.Addr}, Body: []byte(test.body),

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/proc"
-	"postage/service/tlscert"
+	"postage/internal/proc"
+	"postage/internal/service/tlscert"
 )
 
 // A realServer is a program that others wrote. In its files and arguments PORT and DIR stand for

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/service/greeter"
-	"postage/service/tlscert"
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 )
 
 // What differs from one request to the next does not make another reason, and there are never more

@@ -21,8 +21,8 @@ import (
 
 	"postage/internal/kube"
 	"postage/internal/kube/api"
-	"postage/service/apiserver"
-	"postage/service/kubernetes"
+	"postage/internal/service/apiserver"
+	"postage/internal/service/kubernetes"
 )
 
 // Image is the name of Postage's image on a Bed's node.
@@ -97,7 +97,7 @@ func missing() string {
 		return err.Error()
 	}
 	if !apiserver.Built(apiserver.Kubernetes) {
-		return "its programs are not built: go run ./service/apiserver/buildserver kubernetes"
+		return "its programs are not built: go run ./internal/service/apiserver/buildserver kubernetes"
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"postage/service/greeter/wire"
+	"postage/internal/service/greeter/wire"
 )
 
 // caller makes requests to the server. The floor's bytes are made beforehand; client-go encodes its

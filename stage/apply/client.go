@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube/api"
-	"postage/service/apiserver"
-	"postage/service/greeter/wire"
+	"postage/internal/service/apiserver"
+	"postage/internal/service/greeter/wire"
 )
 
 // client is client-go for one kind, set up correctly for the content type that it wants.

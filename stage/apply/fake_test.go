@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube/api"
-	"postage/service/apiserver"
+	"postage/internal/service/apiserver"
 )
 
 // fake is an HTTP/2 server that records the requests it gets, such as "GET /version".

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"postage/internal/kube/api"
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/service/apiserver"
 )
 
 // With client-go's gate shut, a client that is told to use CBOR silently sends JSON. The proof

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/service/apiserver"
 )
 
 // serverFlags select the API server of a run.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/service/apiserver"
 )
 
 // A pattern that names a server, in any form, asks for the rows that it matches. Other patterns get

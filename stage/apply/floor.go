@@ -13,7 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"postage/service/greeter/wire"
+	"postage/internal/service/greeter/wire"
 )
 
 // prebuilt is the floor's caller. The bytes of its requests are made beforehand; only the object's

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"postage/internal/proc"
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/proc"
-	"postage/service/apiserver"
 )
 
 // patience is how long an event of a watch may take before it counts as lost. Requests have no such

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/service/apiserver"
 )
 
 // testServer is the server on which the tests run: POSTAGE_APISERVER, or the default.

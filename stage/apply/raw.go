@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube/api"
-	"postage/service/greeter/wire"
+	"postage/internal/service/greeter/wire"
 )
 
 // raw is one HTTP/2 connection to a server. It uses only client-go's credentials.

@@ -16,9 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
 	"postage/record"
-	"postage/service/apiserver"
 )
 
 // reach tells a worker how to reach the run's server, and what that server does not serve.

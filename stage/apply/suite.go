@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
 	"postage/record"
-	"postage/service/apiserver"
 )
 
 // Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's.

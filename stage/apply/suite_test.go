@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/service/apiserver"
 )
 
 // caseNamed returns a case. The test ends if there is none.

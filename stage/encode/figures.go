@@ -3,8 +3,8 @@ package encode
 import (
 	"strings"
 
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // figures describe the stage's figures: a message on its way is encoded once and decoded once.

@@ -1,8 +1,8 @@
 package seal
 
 import (
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // figures describe the stage's figures: sealing is optional, and changes a message's size.

@@ -15,8 +15,8 @@ import (
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 
+	"postage/internal/proc"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
 	"postage/webpush"
 )

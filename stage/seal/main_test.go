@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"postage/proc"
+	"postage/internal/proc"
 )
 
 // The test program is its own push service, as postage is.

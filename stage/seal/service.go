@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io"
 
-	"postage/proc"
+	"postage/internal/proc"
 	"postage/webpush/pushtest"
 )
 

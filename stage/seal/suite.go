@@ -3,7 +3,7 @@ package seal
 import (
 	"postage/lab"
 
-	"postage/proc"
+	"postage/internal/proc"
 	"postage/webpush"
 )
 

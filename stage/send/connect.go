@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"postage/service/greeter/hello"
+	"postage/internal/service/greeter/hello"
 )
 
 // connectGo is one of connect-go's protocols over one version of HTTP, through net/http.

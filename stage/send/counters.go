@@ -3,7 +3,7 @@ package send
 import (
 	"fmt"
 
-	"postage/service/greeter"
+	"postage/internal/service/greeter"
 )
 
 // Counters returns what the operations have cost so far, apart from the client's own time and

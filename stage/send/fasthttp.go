@@ -7,8 +7,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"postage/internal/service/greeter/hello"
 	"postage/lab"
-	"postage/service/greeter/hello"
 )
 
 // fastHTTP1 is HTTP/1.1 by fasthttp at both ends.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/service/greeter"
-	"postage/service/tlscert"
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 )
 
 // opened returns an instance whose server was changed by change.

@@ -3,8 +3,8 @@ package send
 import (
 	"strings"
 
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // figures describe the stage's figures: an exchange of a hello carries a message, whose bytes are

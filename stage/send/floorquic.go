@@ -8,7 +8,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 
-	"postage/service/greeter"
+	"postage/internal/service/greeter"
 )
 
 // rawQUIC is the floor of one write and one read on a QUIC stream.

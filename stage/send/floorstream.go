@@ -7,7 +7,7 @@ import (
 	"net"
 	"sync"
 
-	"postage/service/greeter/hello"
+	"postage/internal/service/greeter/hello"
 )
 
 // rawTCP is the floor of one write and one read on a TCP connection.

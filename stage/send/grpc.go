@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"postage/service/greeter/hello"
+	"postage/internal/service/greeter/hello"
 )
 
 // grpcGo is gRPC by grpc-go at both ends.

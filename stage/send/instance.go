@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"postage/internal/service/greeter"
+	"postage/internal/service/greeter/hello"
+	"postage/internal/service/greeter/wire"
+	"postage/internal/service/tlscert"
 	"postage/lab"
-	"postage/service/greeter"
-	"postage/service/greeter/hello"
-	"postage/service/greeter/wire"
-	"postage/service/tlscert"
 )
 
 // An instance is a transport at work on one spec, with its server.

@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/http"
 
-	"postage/service/greeter/hello"
+	"postage/internal/service/greeter/hello"
 )
 
 // netHTTP1 is HTTP/1.1 by net/http.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"postage/service/greeter"
-	"postage/service/tlscert"
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 )
 
 // handshakes are the TLS handshakes that the clients have seen.

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strconv"
 
+	"postage/internal/service/greeter/hello"
+	"postage/internal/service/tlscert"
 	"postage/record"
-	"postage/service/greeter/hello"
-	"postage/service/tlscert"
 )
 
 // A spec is one choice in each of the stage's dimensions.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"postage/internal/proc"
+	"postage/internal/service/greeter"
+	"postage/internal/service/greeter/hello"
+	"postage/internal/service/tlscert"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
-	"postage/service/greeter"
-	"postage/service/greeter/hello"
-	"postage/service/tlscert"
 )
 
 // baseline is the contender that the others are compared with, unless a case varies something else.

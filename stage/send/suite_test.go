@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/proc"
+	"postage/internal/verdict"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
-	"postage/verdict"
 )
 
 // The test program is its own server and its own worker, as postage is.

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"time"
 
-	"postage/service/greeter"
-	"postage/service/greeter/hello"
-	"postage/service/greeter/wire"
-	"postage/service/tlscert"
+	"postage/internal/service/greeter"
+	"postage/internal/service/greeter/hello"
+	"postage/internal/service/greeter/wire"
+	"postage/internal/service/tlscert"
 )
 
 // A transport is one way to send a message: a protocol by a library.

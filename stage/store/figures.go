@@ -3,8 +3,8 @@ package store
 import (
 	"strconv"
 
+	"postage/internal/verdict"
 	"postage/record"
-	"postage/verdict"
 )
 
 // figures describe the stage's figures: an operation stores many messages, one in each row.

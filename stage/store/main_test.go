@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
-	"postage/proc"
 )
 
 // noServer is the reason why the tests have no PostgreSQL, nil if they have one.

@@ -17,9 +17,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/lib/pq" // reads tables back for the proof
 
+	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
-	"postage/proc"
 )
 
 // What the table has when an operation begins.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"postage/internal/service/postgres"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
-	"postage/service/postgres"
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's

@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
+	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 	"postage/pgbulk/pgtest/pgsink"
-	"postage/proc"
 )
 
 // sinkServer is the name under which serveSink is started.

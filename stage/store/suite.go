@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
-	"postage/proc"
 	"postage/record"
 )
 

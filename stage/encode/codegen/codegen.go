@@ -39,8 +39,8 @@ const registered = "postage/stage/encode/internal/"
 // internal is the folder of the generated packages, relative to the root of the source.
 const internal = "stage/encode/internal/"
 
-// BuiltIn writes the code for the stage's own messages, for pbfast's tests and for service/greeter
-// into the source whose root is tree.
+// BuiltIn writes the code for the stage's own messages, for pbfast's tests and for
+// internal/service/greeter into the source whose root is tree.
 func BuiltIn(ctx context.Context, tree string) error {
 	s, err := loadSchema(ctx, filepath.Join(tree, "stage", "encode", "schema"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 
-	"postage/proc"
+	"postage/internal/proc"
 )
 
 // tools is the folder of the generators' go.mod.

@@ -87,7 +87,7 @@ func retarget(message *descriptorpb.DescriptorProto, from, to string) {
 	}
 }
 
-// writeGreeter writes the messages of service/greeter.
+// writeGreeter writes the messages of internal/service/greeter.
 func (s *schema) writeGreeter(ctx context.Context) error {
 	dir := filepath.Join(s.tree, "service", "greeter", "hello")
 	hello, err := loadSchema(ctx, dir)

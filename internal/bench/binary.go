@@ -1,0 +1,228 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/internal/build"
+	"postage/internal/proc"
+)
+
+// Binary is a package's test binary, built in one layout or several.
+type Binary struct {
+	Package Package
+	Layouts []string // files
+	// Plain says why the binary has no hook, so that each batch is a process. It is "" if the
+	// binary has one.
+	Plain   string
+	counter func() (*os.File, error) // see proc.Command
+}
+
+// Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
+func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
+	b := &Binary{Package: p, counter: proc.InheritedInstructions}
+	var flags []string
+	over, err := overlay(ctx, source)
+	if errors.Is(err, errNoHook) {
+		b.Plain = err.Error()
+	} else if err != nil {
+		return nil, err
+	} else {
+		flags = []string{"-overlay=" + over}
+	}
+	b.Layouts, err = source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: flags}, layouts)
+	return b, err
+}
+
+// command returns what starts one layout with one benchmark.
+func (b *Binary) command(layout int, pattern string, cpu int, mode string) (arguments, environment []string) {
+	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.paniconexit0", "-test.timeout=0"}
+	if cpu > 0 {
+		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
+	}
+	// As in go test.
+	return arguments, []string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}
+}
+
+// Benchmark is a benchmark that was found by running it once.
+type Benchmark struct {
+	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
+	Took     time.Duration // for one operation
+	Call     time.Duration // of the function with b.N = 1, what it sets up each time included
+	Parallel bool          // it calls RunParallel
+	Waits    bool          // it uses less CPU time than wall time
+	Failed   string        // why it cannot be measured, "" if it can
+}
+
+// pattern returns a pattern that matches this benchmark only.
+func (b *Benchmark) pattern() string {
+	parts := strings.Split(b.Name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// verdictLine is the line that package testing prints about a benchmark that failed.
+var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- FAIL: (\S+)$`)
+
+// outcomes returns the benchmarks that failed by a process's output, and why: the last line that
+// each logged, which follow.
+func outcomes(said string) (all []Benchmark) {
+	open := false
+	for line := range strings.Lines(said) {
+		m := verdictLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		switch {
+		case m != nil:
+			all, open = append(all, Benchmark{Name: m[1], Failed: stopReason(true, "")}), true
+		case !strings.HasPrefix(line, "    "):
+			open = false
+		case open:
+			all[len(all)-1].Failed = stopReason(true, line)
+		}
+	}
+	return all
+}
+
+// why returns what the output of a process that ended says about the reason.
+func why(said string) string {
+	if all := outcomes(said); len(all) > 0 {
+		return all[len(all)-1].Failed
+	}
+	var own strings.Builder
+	for line := range strings.Lines(said) {
+		own.WriteString(heading.ReplaceAllString(line, ""))
+	}
+	if reason := proc.Reason(own.String()); reason != "" {
+		return reason
+	}
+	return "it printed no reason"
+}
+
+// heading matches what package testing prints before the first benchmark, and a benchmark's name,
+// which may stand before what it says itself.
+var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): .*\s|^Benchmark\S*\s+|^(PASS|ok)\b.*\s`)
+
+// List runs each benchmark that a pattern selects once. It lists those that can be measured and
+// those that cannot. Each function runs in a process of its own, which may take as long as
+// patience.
+func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
+	first, rest, _ := strings.Cut(pattern, "/")
+	wanted, err := regexp.Compile(first)
+	if err != nil {
+		return nil, fmt.Errorf("-bench %s: %w", pattern, err)
+	}
+	if rest != "" {
+		rest = "/" + rest
+	}
+	var all []Benchmark
+	for _, top := range b.Package.Tops {
+		if !wanted.MatchString(top) {
+			continue
+		}
+		found, err := b.list(ctx, top, "^"+top+"$"+rest, patience)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return distinct(all), nil
+}
+
+// distinct has each name once: package testing runs both functions of one name, which may stand in
+// a package and in its external tests.
+func distinct(all []Benchmark) (once []Benchmark) {
+	for _, one := range all {
+		if twin := find(once, one.Name); twin != nil {
+			twin.Failed = "two benchmarks have this name"
+		} else {
+			once = append(once, one)
+		}
+	}
+	return once
+}
+
+// stopReason says why a benchmark stopped, with the last line that it logged.
+func stopReason(failed bool, logged string) string {
+	reason := "it skips"
+	if failed {
+		reason = "it fails"
+	}
+	if lines := strings.Split(strings.TrimSpace(logged), "\n"); lines[0] != "" {
+		reason += ": " + strings.TrimSpace(lines[len(lines)-1])
+	}
+	return reason
+}
+
+func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
+	if b.Plain != "" {
+		return b.listPlain(ctx, top, pattern, patience)
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	arguments, environment := b.command(0, pattern, 0, "list")
+	said, trouble, err := b.process(within, arguments[0], arguments[1:], environment)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	running, stopped := top, false
+	for line := range strings.Lines(said) {
+		_, line, hooks := strings.Cut(line, "postage ")
+		var one Benchmark
+		var cpu time.Duration
+		var failed bool
+		var logged string
+		if !hooks {
+			continue // the benchmark's own
+		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
+			continue
+		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
+			one.Failed, stopped = stopReason(failed, logged), true
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d", &one.Name, &one.Took, &cpu, &one.Parallel, &one.Call); err != nil {
+			continue
+		}
+		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
+		found = append(found, one)
+	}
+	// The benchmark that ended the process may already be listed as run.
+	return finished(found, running, stopped, within, patience, err, trouble)
+}
+
+// finished adds to what a listing found why its process did not end well, as a fault of the
+// benchmark that ran then.
+func finished(found []Benchmark, running string, stopped bool, within context.Context, patience time.Duration, err error, said string) ([]Benchmark, error) {
+	var exit *exec.ExitError
+	reason := ""
+	switch {
+	case within.Err() != nil:
+		reason = fmt.Sprintf("hang: it did not end within %v", patience)
+	case errors.As(err, &exit) && !stopped:
+		reason = fmt.Sprintf("its process ended (%v): %s", err, why(said))
+	case err != nil && exit == nil:
+		return nil, err
+	default:
+		return found, nil
+	}
+	found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
+	return append(found, Benchmark{Name: running, Failed: reason}), nil
+}
+
+// process runs one of the binary's files in its package's folder, and returns what it printed.
+func (b *Binary) process(ctx context.Context, file string, arguments, environment []string) (said, trouble string, err error) {
+	cmd := exec.CommandContext(ctx, file, arguments...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, append(append(os.Environ(), "PWD="+b.Package.Folder), environment...), time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}

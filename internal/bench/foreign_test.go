@@ -1,0 +1,415 @@
+package bench
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/internal/build"
+	"postage/record"
+)
+
+// ground is a folder of files, given as "name: text", which need not be where Go code usually is.
+type ground struct {
+	*testing.T
+	folder string
+}
+
+// onGround writes the files. Builds share Go's cache, and nothing else.
+func onGround(t *testing.T, files map[string]string) *ground {
+	t.Helper()
+	cache, err := build.Output(t.Context(), "", "go", "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", cache)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	g := &ground{t, t.TempDir()}
+	g.write(files)
+	return g
+}
+
+func (g *ground) write(files map[string]string) {
+	g.Helper()
+	for name, text := range files {
+		name = filepath.Join(g.folder, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			g.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			g.Fatal(err)
+		}
+	}
+}
+
+// git runs it in a folder below.
+func (g *ground) git(below string, args ...string) {
+	g.Helper()
+	args = append([]string{"-C", filepath.Join(g.folder, below), "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"}, args...)
+	if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+		g.Fatalf("git %v: %v\n%s", args, err, text)
+	}
+}
+
+// commit makes a repository of a folder below, or adds a commit to it.
+func (g *ground) commit(below string) {
+	g.Helper()
+	g.git(below, "init", "-q")
+	g.git(below, "add", ".")
+	g.git(below, "commit", "-q", "-m", "one")
+}
+
+// found are the benchmarks of a folder below, or the error.
+func (g *ground) found(below string, o Options) (*Set, error) {
+	g.Helper()
+	o.Folder, o.Layouts, o.Patience = filepath.Join(g.folder, below), 1, time.Minute
+	if o.Patterns == nil {
+		o.Patterns = []string{"./..."}
+	}
+	if o.Bench == "" {
+		o.Bench = "."
+	}
+	o.Say = g.Logf
+	set, err := New(g.Context(), o)
+	if err == nil {
+		g.Cleanup(func() { set.Close() })
+	}
+	return set, err
+}
+
+// cases are the names of a set's cases, and why each cannot be measured.
+func (g *ground) cases(set *Set, err error) (all []string) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, e := range set.Entries {
+		if e.Role == record.RoleBaseline {
+			all = append(all, strings.TrimSuffix(strings.TrimPrefix(e.Case.Name, "Bench/pkg=")+" "+e.Contender.NotPossible, " "))
+		}
+	}
+	return all
+}
+
+const goMod = "module example.org/m\n\ngo 1.24\n"
+
+// tests is a test file with a benchmark of that body.
+func tests(name, body string) string {
+	return "package " + name + "\n\nimport \"testing\"\n\nfunc BenchmarkIt(b *testing.B) {\n" + body + "\n}\n"
+}
+
+func (g *ground) want(got []string, want ...string) {
+	g.Helper()
+	if slices.Sort(got); !slices.Equal(got, want) {
+		g.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// Packages whose short names are alike have their whole path: two rows of one name would be one
+// row, which is measured twice or never.
+func TestLabels(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":            "module example.org/json/v5\n\ngo 1.24\n",
+		"json_test.go":      tests("json", ""),
+		"json/json_test.go": tests("json", ""),
+		"a/b/b_test.go":     tests("b", ""),
+		"a.b/b_test.go":     tests("b", ""),
+		"c/d/d_test.go":     tests("d", ""),
+		// Two functions of one name, which package testing runs one after the other.
+		"e/e_test.go": tests("e", ""),
+		"e/f_test.go": tests("e_test", ""),
+	})
+	t.Setenv("GOWORK", "off")
+	g.want(g.cases(g.found("", Options{})),
+		"c.d/It", "e/It two benchmarks have this name", "example.org:json:v5/It", "example.org:json:v5:a.b/It", "example.org:json:v5:a:b/It", "example.org:json:v5:json/It")
+	g.write(map[string]string{"go.mod": "module example.org/chi/v5\n\ngo 1.24\n"})
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "chi/It")
+}
+
+// What a benchmark prints, what it is called, and how many processors there are, lose no row.
+func TestListing(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod": goMod,
+		"out/out.go": `package out
+
+import "os"
+
+// Out is taken before package testing is there.
+var Out = os.Stdout
+`,
+		"m_test.go": `package m
+
+import (
+	"testing"
+
+	"example.org/m/out"
+)
+
+func BenchmarkNames(b *testing.B) {
+	b.Run("utf", func(b *testing.B) {})
+	b.Run("utf-8", func(b *testing.B) { b.Skip("not today") })
+	b.Run("fails-2", func(b *testing.B) { b.Log("one"); b.Fatal("two") })
+	b.Run("size-16", func(b *testing.B) {})
+}
+
+func BenchmarkPrints(b *testing.B) {
+	for range b.N {
+		out.Out.WriteString("hello\n")
+		out.Out.WriteString("hello")
+	}
+}
+
+func BenchmarkVerbose(b *testing.B) {
+	if testing.Verbose() {
+		b.Fatal("package testing is verbose")
+	}
+}
+`,
+	})
+	t.Setenv("GOWORK", "off")
+	want := []string{"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:12: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:11: not today", "m/Prints", "m/Verbose"}
+	g.want(g.cases(g.found("", Options{})), want...)
+	// Without the hook a process prints no skips.
+	want = slices.Delete(want, 4, 5)
+	for i := range want {
+		want[i] = "binary" + want[i][1:]
+	}
+	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
+		t.Fatal(text, err)
+	}
+	for _, cpus := range []int{1, 2} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cpus))
+		g.want(g.cases(g.found("", Options{New: filepath.Join(g.folder, "m.test")})), want...)
+	}
+}
+
+// sides are the cases of a comparison with HEAD, and why either side cannot be measured.
+func (g *ground) sides(below string) (all []string) {
+	g.Helper()
+	set, err := g.found(below, Options{Against: "HEAD", All: true})
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, e := range set.Entries {
+		if e.Role != record.RoleControl {
+			all = append(all, strings.TrimSpace(strings.TrimPrefix(e.Case.Name, "Bench/pkg=")+" "+e.Contender.NotPossible))
+		}
+	}
+	return append(all, set.Notes...)
+}
+
+// A workspace above the repository, one in it that git does not know, one that GOWORK names, and
+// folders beside it count on both sides, as they are at the time.
+func TestAroundTheRepository(t *testing.T) {
+	needs := func(name, is string) string {
+		return strings.Replace(tests("m", "\tif "+name+".Is != "+is+" {\n\t\tb.Fatal("+name+".Is)\n\t}"), `"testing"`, "(\n\t\"testing\"\n\n\t\"example.org/"+name+"\"\n)", 1)
+	}
+	lib := func(name, is string) string { return "package " + name + "\n\nconst Is = " + is + "\n" }
+	g := onGround(t, map[string]string{
+		"ws/go.work":         "go 1.24\n\nuse (\n\t./repo\n\t./lib\n)\n",
+		"ws/lib/go.mod":      "module example.org/lib\n\ngo 1.24\n",
+		"ws/lib/lib.go":      lib("lib", "2"),
+		"ws/far/go.mod":      "module example.org/far\n\ngo 1.24\n",
+		"ws/far/far.go":      lib("far", "3"),
+		"ws/repo/go.mod":     goMod + "\nrequire (\n\texample.org/lib v0.0.0\n\texample.org/far v0.0.0\n)\n\nreplace (\n\texample.org/lib => ./old\n\texample.org/far => ../far\n)\n",
+		"ws/repo/old/go.mod": "module example.org/lib\n\ngo 1.24\n",
+		"ws/repo/old/lib.go": lib("lib", "1"),
+		"ws/repo/m_test.go":  needs("lib", "2"),
+		"ws/repo/f/f.go":     "package f\n\nimport _ \"example.org/far\"\n",
+		"ws/repo/f/f_test.go": strings.Replace(needs("far", "3"),
+			"package m", "package f", 1),
+	})
+	t.Setenv("GOWORK", "")
+	g.commit("ws/repo")
+	both := []string{"f/It", "f/It", "m/It", "m/It"}
+	g.want(g.sides("ws/repo"), both...)
+	// What lies beside it is not in the cache.
+	g.write(map[string]string{"ws/far/far.go": lib("far", "4")})
+	g.want(g.sides("ws/repo"), "f/It it fails: f_test.go:11: 4", "f/It it fails: f_test.go:11: 4", "m/It", "m/It")
+	g.write(map[string]string{"ws/far/far.go": lib("far", "3")})
+	// In the repository, where git ignores it.
+	if err := os.Rename(filepath.Join(g.folder, "ws/go.work"), filepath.Join(g.folder, "ws/other.work")); err != nil {
+		t.Fatal(err)
+	}
+	g.write(map[string]string{"ws/repo/go.work": "go 1.24\n\nuse (\n\t.\n\t../lib\n)\n", "ws/repo/.gitignore": "go.work\n"})
+	g.want(g.sides("ws/repo"), both...)
+	if err := os.Remove(filepath.Join(g.folder, "ws/repo/go.work")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOWORK", filepath.Join(g.folder, "ws/other.work"))
+	g.want(g.sides("ws/repo"), both...)
+	t.Setenv("GOWORK", "off")
+	g.want(g.sides("ws/repo"), "f/It", "f/It", "m/It it fails: m_test.go:11: 1", "m/It it fails: m_test.go:11: 1")
+}
+
+// A set says which modules and which Go its sides were built from where those differ, and whose Go
+// it is that the record has.
+func TestBuiltFrom(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":         goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./one\n",
+		"one/go.mod":     "module example.org/lib\n\ngo 1.24\n",
+		"one/lib.go":     "package lib\n",
+		"two/go.mod":     "module example.org/lib\n\ngo 1.24\n",
+		"two/lib.go":     "package lib\n",
+		"m_test.go":      tests("m", ""),
+		"uses_it.go":     "package m\n\nimport _ \"example.org/lib\"\n",
+		"none/m_test.go": tests("none", ""),
+	})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"go.mod": goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./two\n"})
+	set, err := g.found("", Options{Against: "HEAD", Patterns: []string{"."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; set.Differ != want {
+		t.Errorf("got %q, want %q", set.Differ, want)
+	}
+	if set.Go != runtime.Version() || set.Modules["example.org/lib"] != "./two" {
+		t.Errorf("built with %q of %v", set.Go, set.Modules)
+	}
+	if got, want := differences(map[string]string{"go": "go1.24.1", "a": "v1"}, map[string]string{"go": "go1.26.8", "b": "v2"}), "a v1 → none, b none → v2, go go1.24.1 → go1.26.8"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Packages whose tests are the same code on both sides are left out, and no others: whatever a test
+// is compiled from counts, and the data beside it.
+func TestSameCode(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":               goMod,
+		"a/a.go":               "package a\n\nimport _ \"embed\"\n\n//go:embed sub/data\nvar Data string\n",
+		"a/sub/data":           "one",
+		"a/a_test.go":          tests("a", ""),
+		"b/b_test.go":          strings.Replace(tests("b", ""), `"testing"`, "\"testing\"\n\nimport _ \"example.org/m/a\"", 1),
+		"c/testdata/deep/file": "one",
+		"c/c_test.go":          tests("c", ""),
+		"d/d_test.go":          tests("d", ""),
+		"e/e.go":               "package e\n\nfunc e()\n",
+		"e/e.s":                "// nothing\n",
+		"e/e_test.go":          tests("e", ""),
+		"README":               "one",
+	})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	for _, of := range []struct {
+		changes map[string]string
+		want    string // packages that are measured
+	}{
+		{map[string]string{"README": "two", "a/README": "new", "a/new_other.txt": "x"}, ""},
+		{map[string]string{"a/sub/data": "two"}, "a b"},
+		{map[string]string{"c/testdata/deep/file": "two"}, "c"},
+		{map[string]string{"testdata/new": "for all"}, "a b c d e"},
+		{map[string]string{"d/d.go": "package d\n"}, "d"},
+		{map[string]string{"d/d_ext_test.go": "package d_test\n"}, "d"},
+		{map[string]string{"e/e.s": "// something\n"}, "e"},
+		{map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n"}, "a b c d e"},
+	} {
+		g.write(of.changes)
+		now, err := build.WorkingTree(t.Context(), g.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := build.Revision(t.Context(), g.folder, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &Options{Patterns: []string{"./..."}, Bench: ".", Against: "HEAD"}
+		is, err := o.find(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := o.find(t.Context(), old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := leaveSame(o, is, was)
+		var left []string
+		for _, p := range is.packages {
+			left = append(left, p.Label)
+		}
+		if got := strings.Join(left, " "); got != of.want {
+			t.Errorf("%v: %q are measured, want %q; %s", of.changes, got, of.want, said)
+		}
+		old.Close()
+		g.git("", "checkout", "-q", ".")
+		g.git("", "clean", "-q", "-f", "-d")
+	}
+	set, err := g.found("", Options{Against: "HEAD"})
+	if err != nil || len(set.Entries) > 0 || !strings.HasPrefix(set.Same, "5 of 5 benchmark functions are the same code as at HEAD (5 of 5 packages)") {
+		t.Errorf("%v, %+v", err, set)
+	}
+}
+
+// The user's own overlay is built in, and what go vet thinks of a test is not asked.
+func TestBuildFlags(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":          goMod,
+		"m.go":            "package m\n\nconst is = 1\n",
+		"by/replaced.txt": "package m\n\nconst is = 2\n",
+		"m_test.go":       tests("m", "\tif is != 2 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}"),
+		"overlay.json":    "",
+	})
+	name := filepath.Join(g.folder, "overlay.json")
+	g.write(map[string]string{"overlay.json": `{"Replace": {"` + filepath.Join(g.folder, "m.go") + `": "` + filepath.Join(g.folder, "by/replaced.txt") + `"}}`})
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-overlay="+name)
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+	// As the go command reads a path with a space.
+	if err := os.Rename(name, filepath.Join(g.folder, "an overlay.json")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOFLAGS", "-count=1 '-overlay="+filepath.Join(g.folder, "an overlay.json")+"'")
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+	// Nor is a home needed, where the go command has its caches elsewhere.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		is, err := build.Output(t.Context(), "", "go", "env", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(name, is)
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	g.want(g.cases(g.found("", Options{Patterns: []string{"."}})), "m/It")
+}
+
+// What a function sets up each time counts for how long a batch takes, or a budget of seconds would
+// take minutes; what it sets up once does not.
+func TestCalls(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": `package m
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+var once sync.Once
+
+func BenchmarkSetsUp(b *testing.B) {
+	time.Sleep(100 * time.Millisecond)
+	b.ResetTimer()
+}
+
+func BenchmarkSetsUpOnce(b *testing.B) {
+	once.Do(func() { time.Sleep(100 * time.Millisecond) })
+	b.ResetTimer()
+}
+`})
+	t.Setenv("GOWORK", "off")
+	set, err := g.found("", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range set.Entries {
+		if each := strings.HasSuffix(e.Case.Name, "/SetsUp"); (e.Case.Batch > 100*time.Millisecond) != each {
+			t.Errorf("a batch of %s takes %v", e.Case.Name, e.Case.Batch)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"postage/internal/build"
+	"postage/lab"
+)
+
+// plain is a test binary as go test -c makes it. Each batch is a process of its own, which sets up
+// the benchmark anew, and reports wall time and allocations.
+type plain struct {
+	binary  *Binary
+	file    string
+	pattern string
+	cpu     int
+}
+
+var _ lab.Runner = (*plain)(nil)
+
+// run runs the benchmark with b.N = n. It returns its results, what else it printed, and how it
+// ended.
+func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, said string, err error) {
+	arguments := []string{"-test.run=^$", "-test.bench=" + p.pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.benchmem", "-test.paniconexit0", "-test.timeout=0"}
+	if p.cpu > 0 {
+		arguments = append(arguments, "-test.cpu="+strconv.Itoa(p.cpu))
+	}
+	out, trouble, err := p.binary.process(ctx, p.file, arguments, []string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))})
+	reader := benchfmt.NewReader(strings.NewReader(out), p.file)
+	for reader.Scan() {
+		if r, ok := reader.Result().(*benchfmt.Result); ok {
+			results = append(results, r.Clone())
+		}
+	}
+	return results, out + trouble, err
+}
+
+// Open has nothing to wait for.
+func (p *plain) Open(context.Context) error { return nil }
+
+// Batch starts a process for the batch.
+func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
+	results, said, err := p.run(ctx, n)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("its process ended (%w): %s", err, why(said))
+	case err != nil:
+		return nil, err
+	case len(results) != 1 || results[0].Iters != n:
+		return nil, fmt.Errorf("it printed %d results of %d operations: want one", len(results), n)
+	}
+	b := &lab.Batch{CPUNS: -1, Counters: map[string]float64{}}
+	for _, v := range results[0].Values {
+		total := v.Value * float64(n)
+		switch v.Unit {
+		case "sec/op": // the reader's form of ns/op
+			b.WallNS = max(1, int64(total*1e9))
+		case "ns/op":
+			b.WallNS = max(1, int64(total))
+		case "B/op":
+			b.Bytes = int64(total)
+		case "allocs/op":
+			b.Allocs = int64(total)
+		case "B/s":
+			b.Counters["MB/s"] = total / 1e6
+		default:
+			b.Counters[v.Unit] = total
+		}
+	}
+	if b.WallNS == 0 {
+		return nil, errors.New("it reports no ns/op")
+	}
+	if len(b.Counters) == 0 {
+		b.Counters = nil
+	}
+	return b, nil
+}
+
+// Collect has nothing to do: a batch begins with a new heap.
+func (p *plain) Collect(context.Context, float64) error { return nil }
+
+// Close returns a warning that says how the row was measured.
+func (p *plain) Close(context.Context) (int64, []string, error) {
+	return 0, []string{"one process for each batch, by wall time: " + p.binary.Plain}, nil
+}
+
+// Kill has nothing to do: a batch ends with its context.
+func (p *plain) Kill() {}
+
+// listPlain does what list does, for a binary without the hook.
+func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p := &plain{binary: b, file: b.Layouts[0], pattern: pattern}
+	results, said, err := p.run(within, 1)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	suffix := "" // that package testing adds to names
+	if procs := runtime.GOMAXPROCS(0); procs > 1 {
+		suffix = "-" + strconv.Itoa(procs)
+	}
+	for _, r := range results {
+		one := Benchmark{Name: "Benchmark" + strings.TrimSuffix(string(r.Name), suffix)}
+		if ns, ok := r.Value("sec/op"); ok {
+			one.Took = time.Duration(ns * float64(time.Second))
+		}
+		found = append(found, one)
+	}
+	stopped := outcomes(said)
+	found = append(found, stopped...)
+	if len(found) == 0 && err == nil && strings.Contains(pattern, "/") {
+		return nil, nil // it has no such sub-benchmarks
+	}
+	if len(found) == 0 && err == nil {
+		return []Benchmark{{Name: top, Failed: "it prints no result: it skips"}}, nil
+	}
+	return finished(found, top, len(stopped) > 0, within, patience, err, said)
+}
+
+// Prebuilt is a side that is one test binary, as made by go test -c.
+func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	said, err := build.Output(ctx, folder, file, "-test.list=^Benchmark")
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a test binary for this machine: %w", file, err)
+	}
+	p := Package{Path: filepath.Base(file), Folder: folder, Label: "binary"}
+	for name := range strings.Lines(said) {
+		if name = strings.TrimSpace(name); strings.HasPrefix(name, "Benchmark") {
+			p.Tops = append(p.Tops, name)
+		}
+	}
+	s := &side{packages: []Package{p}, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	b := &Binary{Package: p, Layouts: []string{file}, Plain: "the binary is as it was built"}
+	// Both sides have the same name: there is only one package.
+	s.packages[0].Path = prebuiltPath
+	s.binaries[prebuiltPath] = b
+	s.benchmarks[prebuiltPath], err = b.List(ctx, o.Bench, o.Patience)
+	s.name = strings.TrimSuffix(strings.ReplaceAll(p.Path, " ", "_"), ".test")
+	s.commit = "sha256:" + lab.Digest(file)
+	return s, err
+}
+
+const prebuiltPath = "binary"

@@ -1,0 +1,394 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/internal/build"
+	"postage/lab"
+	"postage/record"
+)
+
+// Stage is the name of benchmarks' stage in records.
+const Stage = "bench"
+
+// Proof stands in a benchmark's row in place of a proof.
+const Proof = "none, a Go benchmark"
+
+// Options say what to measure.
+type Options struct {
+	Folder   string   // where the go command runs
+	Patterns []string // packages
+	Bench    string   // regular expression, as go test -bench takes it
+	Against  string   // the revision to compare with, "" for none
+	Old, New string   // two prebuilt test binaries to compare, instead of packages; "" for none
+	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
+	// are compared with Baseline, which is one of them, in one case each. "" is for none.
+	Column, Baseline string
+	All              bool  // with Against, packages too whose code is the same on both sides
+	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
+	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
+	Patience         time.Duration
+	Say              func(format string, a ...any) // called with what is being done
+}
+
+// Set has the benchmarks that were found, ready to be measured.
+type Set struct {
+	Entries []lab.Entry
+	// Notes say what Entries leaves out: a package that does not build, a benchmark that only one
+	// side has.
+	Notes []string
+	// Commit and OldCommit are the commits of the two sides; OldCommit is "" without
+	// Options.Against.
+	Commit, OldCommit string
+	// Go is the release that the new side was built with, Modules the versions of the modules that
+	// it was built from, by path, and Differ says which are others on the old side.
+	Go, Differ string
+	Modules    map[string]string
+	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
+	Same    string
+	sources []*build.Source
+	pairs   map[string]pair // by case; only those that have an old side
+}
+
+// Close removes what was built and checked out, except for what is cached.
+func (s *Set) Close() error { return closeAll(s.sources) }
+
+func closeAll(sources []*build.Source) error {
+	var errs []error
+	for _, source := range sources {
+		errs = append(errs, source.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// side is the built code of one side.
+type side struct {
+	source     *build.Source
+	packages   []Package
+	in         *inputs
+	binaries   map[string]*Binary // by package
+	benchmarks map[string][]Benchmark
+	failed     map[string]error // packages that do not build
+	// Of a prebuilt binary, which has no source: what it is called, and what stands for its commit.
+	name, commit string
+}
+
+// New finds the benchmarks, builds them, and runs each once.
+func New(ctx context.Context, o Options) (set *Set, err error) {
+	set = &Set{pairs: map[string]pair{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, set.Close())
+			set = nil
+		}
+	}()
+	for _, part := range []string{o.Bench, firstPart(o.Bench)} {
+		if _, err := regexp.Compile(part); err != nil {
+			return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
+		}
+	}
+	if o.New != "" {
+		now, err := o.prebuilt(ctx, o.New)
+		if err != nil {
+			return set, err
+		}
+		var old *side
+		if o.Old != "" {
+			if old, err = o.prebuilt(ctx, o.Old); err != nil {
+				return set, err
+			}
+		}
+		set.join(o, now, old)
+		return set, nil
+	}
+	var before *build.Source
+	if o.Against != "" {
+		if before, err = build.Revision(ctx, o.Folder, o.Against); err != nil {
+			return set, fmt.Errorf("--against %w", err)
+		}
+		set.sources, set.OldCommit = append(set.sources, before), before.Commit
+	}
+	source, err := build.WorkingTree(ctx, o.Folder)
+	if err != nil {
+		return set, err
+	}
+	set.sources, set.Commit = append(set.sources, source), source.Commit
+	now, err := o.find(ctx, source)
+	if err != nil {
+		return set, err
+	}
+	if len(now.packages) == 0 {
+		return set, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
+	}
+	set.Go, set.Modules = now.in.versions["go"], now.in.versions
+	var old *side
+	if before != nil {
+		if old, err = o.find(ctx, before); err != nil {
+			return set, fmt.Errorf("--against %s; without it the new code is measured alone: %w", o.Against, err)
+		}
+		if set.Differ = differences(old.in.versions, now.in.versions); set.Differ != "" {
+			set.Differ = "the sides are built from different modules, old → new: " + set.Differ
+		}
+		if !o.All {
+			set.Same = leaveSame(&o, now, old)
+		}
+		if err := o.build(ctx, old); err != nil {
+			return set, err
+		}
+	}
+	delete(set.Modules, "go")
+	if err := o.build(ctx, now); err != nil {
+		return set, err
+	}
+	set.join(o, now, old)
+	return set, nil
+}
+
+// leaveSame takes the packages from both sides whose tests are the same code, and says how many.
+func leaveSame(o *Options, now, old *side) string {
+	wanted, functions, same := regexp.MustCompile(firstPart(o.Bench)), 0, 0
+	is := func(p Package) bool {
+		sum := now.in.sums[p.Path+".test"]
+		return sum != "" && sum == old.in.sums[p.Path+".test"]
+	}
+	var skipped []Package
+	for _, p := range now.packages {
+		n := len(slices.DeleteFunc(slices.Clone(p.Tops), func(top string) bool { return !wanted.MatchString(top) }))
+		if functions += n; is(p) {
+			skipped, same = append(skipped, p), same+n
+		}
+	}
+	if len(skipped) == 0 {
+		return ""
+	}
+	all := len(now.packages)
+	now.packages, old.packages = slices.DeleteFunc(now.packages, is), slices.DeleteFunc(old.packages, is)
+	return fmt.Sprintf("%d of %d benchmark functions are the same code as at %s (%d of %d packages), and are not measured; --all measures them", same, functions, o.Against, len(skipped), all)
+}
+
+// firstPart is the part of a -bench expression that selects functions.
+func firstPart(pattern string) string {
+	first, _, _ := strings.Cut(pattern, "/")
+	return first
+}
+
+// differences are the versions that are not the same.
+func differences(old, now map[string]string) string {
+	var all []string
+	both := maps.Clone(old)
+	maps.Copy(both, now)
+	for _, path := range slices.Sorted(maps.Keys(both)) {
+		if was, is := old[path], now[path]; was != is {
+			all = append(all, fmt.Sprintf("%s %s → %s", path, cmp.Or(was, "none"), cmp.Or(is, "none")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// side finds one side's benchmarks, builds them and lists them.
+func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
+	s, err := o.find(ctx, source)
+	if err == nil {
+		err = o.build(ctx, s)
+	}
+	return s, err
+}
+
+// find finds one side's packages, and what they are compiled from.
+func (o *Options) find(ctx context.Context, source *build.Source) (s *side, err error) {
+	s = &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	if s.packages, err = Find(ctx, source, o.Patterns); err == nil {
+		s.in, err = inputsOf(ctx, source, s.packages)
+	}
+	if err != nil {
+		return nil, withToolchain(err)
+	}
+	return s, nil
+}
+
+// build builds one side and lists its benchmarks.
+func (o *Options) build(ctx context.Context, s *side) error {
+	if o.Layouts == 0 {
+		o.Layouts = layoutsFor(len(s.packages))
+	}
+	for _, p := range s.packages {
+		o.Say("building the tests of %s at %s", p.Path, shortCommit(s.source.Commit))
+		binary, err := Build(ctx, s.source, p, o.Layouts)
+		if err == nil {
+			s.binaries[p.Path] = binary
+			s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			s.failed[p.Path] = err // the other packages are measured
+		}
+	}
+	return nil
+}
+
+// newerGo matches what the go command says if a module wants a newer Go than there is.
+var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+) \(running|go: download go([0-9.a-z]*[0-9a-z])`)
+
+// withToolchain adds what to do to the error of a go command that lacks a newer Go.
+func withToolchain(err error) error {
+	m := newerGo.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	wanted := "Go " + m[1] + m[2]
+	if strings.Contains(err.Error(), "; GOTOOLCHAIN=") { // this release and no other
+		return &lab.Hinted{Err: err, Hint: "set GOTOOLCHAIN=auto, so that the go command downloads " + wanted + ", or install it and put it first in PATH"}
+	}
+	return &lab.Hinted{Err: err, Hint: wanted + " could not be downloaded: install it and put it first in PATH"}
+}
+
+// layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
+// more run of the linker, but blocks that share a layout tell less than blocks that do not.
+func layoutsFor(packages int) int {
+	switch {
+	case packages <= 4:
+		return 16
+	case packages <= 16:
+		return 8
+	}
+	return 4
+}
+
+func shortCommit(commit string) string {
+	if commit == "" {
+		return "no commit"
+	}
+	name, dirty, changed := strings.Cut(commit, "+")
+	name = name[:min(12, len(name))]
+	if changed {
+		name += "+" + dirty
+	}
+	return name
+}
+
+// join makes the entries. A case has a benchmark of the new side, which is the baseline, its
+// control, and the same benchmark of the old side.
+func (s *Set) join(o Options, now, old *side) {
+	for _, p := range now.packages {
+		if err := now.failed[p.Path]; err != nil {
+			s.note("%s does not build: %v", p.Path, err)
+			continue
+		}
+		if old != nil && old.failed[p.Path] != nil {
+			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, o.Against, p.Path, old.failed[p.Path])
+			continue
+		}
+		if o.Column != "" {
+			s.columns(o, now, p)
+			continue
+		}
+		for _, one := range now.benchmarks[p.Path] {
+			was := &Benchmark{}
+			if old != nil {
+				if was = find(old.benchmarks[p.Path], one.Name); was == nil {
+					s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
+					continue
+				}
+			}
+			for _, cpu := range orOne(o.CPUs) {
+				c := newCase(p, &one, cpu, len(o.CPUs) > 0)
+				if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
+					c.Value = record.ValueWall
+				}
+				e := now.entry(c, p, one, cpu)
+				e.Role = record.RoleBaseline
+				s.Entries = append(s.Entries, e)
+				e.Role, e.Contender.Name = record.RoleControl, "code=control"
+				s.Entries = append(s.Entries, e)
+				if old != nil {
+					e = old.entry(c, p, *was, cpu)
+					e.Role, e.Old = record.RoleContender, true
+					s.Entries = append(s.Entries, e)
+					s.pairs[c.Name] = pair{half{now.binaries[p.Path], one, cpu}, half{old.binaries[p.Path], *was, cpu}}
+				}
+			}
+		}
+	}
+	if old == nil {
+		return
+	}
+	for _, p := range old.packages {
+		for _, one := range old.benchmarks[p.Path] {
+			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
+				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
+			}
+		}
+	}
+}
+
+func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
+
+func find(all []Benchmark, name string) *Benchmark {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// orOne replaces an empty list by 0, which stands for the current GOMAXPROCS.
+func orOne(cpus []int) []int {
+	if len(cpus) == 0 {
+		return []int{0}
+	}
+	return cpus
+}
+
+// newCase makes the case of a benchmark. The measure of its time follows from what the benchmark
+// is: wall time if it uses several processors, or waits.
+func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
+	c := &lab.Case{
+		Name:     "Bench/pkg=" + p.Label + "/" + strings.TrimPrefix(one.Name, "Benchmark"),
+		Doc:      p.Path + " " + one.Name,
+		Batch:    max(one.Took, one.Call),
+		Value:    record.ValueCost,
+		Baseline: "code=new",
+	}
+	if named {
+		c.Name += "/cpu=" + strconv.Itoa(cpu)
+	}
+	if one.Parallel || one.Waits {
+		c.Value = record.ValueWall
+	}
+	return c
+}
+
+// entry returns a benchmark's entry on this side, without a role.
+func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
+	b := s.binaries[p.Path]
+	built := &lab.Build{Name: s.name, Commit: s.commit}
+	if s.source != nil {
+		built.Name, built.Commit = shortCommit(s.source.Commit), s.source.Commit
+	}
+	for _, file := range b.Layouts {
+		built.Commands = append(built.Commands, []string{file})
+	}
+	return lab.Entry{Stage: Stage, Case: c, Build: built, Contender: lab.Contender{
+		Name:        "code=new",
+		Checks:      Proof,
+		NotPossible: one.Failed,
+		Start: func(_ context.Context, layout int) (lab.Runner, error) {
+			layout %= len(b.Layouts) // an old Go release has only one layout
+			if b.Plain != "" {
+				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
+			}
+			return b.start(&one, cpu, layout)
+		},
+	}}
+}

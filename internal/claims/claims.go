@@ -1,0 +1,212 @@
+// Package claims holds what five well-known benchmark pages say, as data, and compares
+// it with what was measured here.
+//
+// A claim is made of measures, each a figure of a row (its time, or what it allocates) as
+// a multiple of another row's, beside the ratio that the page publishes. Times themselves
+// are not compared, as they are another machine's.
+//
+//  1. A measure of time holds if its whole 95% interval lies within a factor of [Tolerance]
+//     of what was published, as one page's machine is not another's; it differs if the
+//     whole interval lies outside; else it is undecided.
+//  2. A measure that allows a most ("no slower" is a ratio of at most 1) holds if the whole
+//     interval lies below that, give or take [NoMore]; Tolerance is not for it.
+//  3. Allocations are counted, not estimated: they have no interval, and hold or differ.
+//     Where none were published, none are allowed.
+//  4. A claim holds if all its measures do, and differs if one does.
+//  5. A claim whose page measured something else than it says (a rate limiter, a
+//     certificate) was an artefact if it holds the page's way, and what it implies
+//     differs once that is put right.
+//
+// The result is [report.Claims], which package report prints.
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"postage/internal/report"
+	"postage/internal/stats"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+// Verdict is the verdict on a claim.
+type Verdict string
+
+const (
+	Holds        Verdict = "holds"
+	Differs      Verdict = "differs"
+	WasArtefact  Verdict = "was an artefact"
+	Undecided    Verdict = "undecided"
+	NotMeasured  Verdict = "not measured"
+	NotAvailable Verdict = "not available" // no stage of this program measures it
+)
+
+// like are the verdicts on rows with the same colours.
+var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
+
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much a ratio
+// may exceed the most that a claim allows ("no slower"): a smaller difference does not matter, even
+// if it is certain.
+const (
+	Tolerance = 1.25
+	NoMore    = 1.02
+)
+
+// Claim is what a page says.
+type Claim struct {
+	Number int
+	Page   string
+	Stage  string // that it is about: "encode"
+	Text   string
+	// Why says what was wrong with the page, or what explains a difference.
+	Why string
+	// Measures are none where no stage measures them yet.
+	Measures []Measure
+}
+
+// Measure is a figure of a row as a multiple of the same figure of another.
+type Measure struct {
+	What      string
+	Row, Base string
+	// Published is the page's figure of Row divided by that of Base.
+	Published float64
+	// Implied says that the page has no such figures: Published is what its claim would
+	// mean for rows without the page's mistake.
+	Implied bool
+	// AtMost says that Published is the most that the claim allows, and anything below it is as
+	// good.
+	AtMost bool
+	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
+	Of report.Figure
+}
+
+// Patterns select the rows that the claims are about, for `postage run`.
+func Patterns(all []Claim) []string {
+	var patterns []string
+	seen := map[string]bool{}
+	for _, c := range all {
+		for _, m := range c.Measures {
+			for _, row := range []string{m.Row, m.Base} {
+				if !seen[row] {
+					seen[row] = true
+					patterns = append(patterns, row)
+				}
+			}
+		}
+	}
+	return patterns
+}
+
+// Check compares claims with runs. Each measure is taken from the first run that has both its rows.
+func Check(all []Claim, runs []*record.Record) report.Claims {
+	results := make([]map[string]*verdict.Result, len(runs))
+	for i, run := range runs {
+		results[i] = byRow(run)
+	}
+	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
+	for _, c := range all {
+		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why}
+		number := map[Verdict]int{}
+		own, held := 0, 0 // the page's own way
+		for _, m := range c.Measures {
+			r := report.ClaimMeasure{What: m.What, Of: cmp.Or(m.Of, report.Time), Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Implied: m.Implied}
+			verdict := NotMeasured
+			for i := 0; i < len(runs) && verdict == NotMeasured; i++ {
+				verdict = m.take(runs[i], results[i], &r)
+			}
+			r.Verdict = string(verdict)
+			number[verdict]++
+			if !m.Implied {
+				own++
+				if verdict == Holds {
+					held++
+				}
+			}
+			out.Measures = append(out.Measures, r)
+		}
+		became := NotAvailable
+		for _, verdict := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
+			if number[verdict] > 0 {
+				became = verdict
+				break
+			}
+		}
+		if became == Differs && own > 0 && held == own {
+			became = WasArtefact
+		}
+		out.Verdict, out.Like = string(became), like[became]
+		checked.List = append(checked.List, out)
+	}
+	return checked
+}
+
+func byRow(run *record.Record) map[string]*verdict.Result {
+	rows := map[string]*verdict.Result{}
+	for _, c := range verdict.Analyze(run).Cases {
+		for _, r := range c.Rows {
+			rows[r.Row.Name] = r
+		}
+	}
+	return rows
+}
+
+// take fills in what a run says of the measure; it is not measured if a row has no figures.
+func (m *Measure) take(run *record.Record, rows map[string]*verdict.Result, r *report.ClaimMeasure) Verdict {
+	switch m.Of {
+	case report.Allocs, report.Bytes:
+		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
+		if a == nil || b == nil {
+			return NotMeasured
+		}
+		r.Counts = &[2]int64{*a, *b}
+		return m.judgeCounts(*a, *b)
+	}
+	here, ok := verdict.RatioOf(run, m.Row, m.Base)
+	if !ok {
+		return NotMeasured
+	}
+	r.Here = &here
+	return m.judge(here)
+}
+
+func count(r *verdict.Result, of report.Figure) *int64 {
+	switch {
+	case r == nil:
+		return nil
+	case of == report.Allocs:
+		return r.AllocsOp
+	}
+	return r.BytesOp
+}
+
+// bounds are what a ratio may be to hold; most is by how much it may be above the most allowed.
+func (m *Measure) bounds(most float64) (low, high float64) {
+	if m.AtMost {
+		return 0, m.Published * most
+	}
+	return m.Published / Tolerance, m.Published * Tolerance
+}
+
+func (m *Measure) judge(here verdict.Interval) Verdict {
+	low, high := m.bounds(NoMore)
+	switch {
+	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
+		return Undecided
+	case here.Low >= low && here.High <= high:
+		return Holds
+	case here.High < low || here.Low > high:
+		return Differs
+	}
+	return Undecided
+}
+
+// judgeCounts multiplies, as the base may allocate nothing.
+func (m *Measure) judgeCounts(row, base int64) Verdict {
+	low, high := m.bounds(1)
+	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {
+		return Holds
+	}
+	return Differs
+}

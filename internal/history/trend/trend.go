@@ -1,0 +1,149 @@
+// Package trend says how a row changed over many runs. It knows no database: package
+// history keeps the figures, this one reads them.
+//
+//  1. A [Point] is what one run said of the row: above all its time as a multiple of its
+//     anchor's in the same run, so that what made the whole machine slower or faster
+//     between two runs cancels.
+//  2. The anchor is frozen: a contender in one module version. Where the anchor changes, a new
+//     [Segment] begins, since a ratio to something else says nothing about the row.
+//  3. In each segment the changes are those of [stats.ChangePoints].
+//
+// Runs of different machines make different trends.
+package trend
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"postage/internal/stats"
+	"postage/internal/verdict"
+)
+
+// Level is about the highest probability of a change point in a segment in which nothing changed.
+const Level = 0.05
+
+// Anchor is the contender that times are divided by.
+type Anchor struct {
+	Contender string // "codec=protobuf"
+	// Version is its module and version; for the standard library and Postage's own code, which
+	// have no module, Go's version. It also has an unusual seed or number of processors.
+	Version string
+}
+
+func (a Anchor) String() string { return a.Contender + " (" + a.Version + ")" }
+
+// Point is what one run said of a row.
+type Point struct {
+	Record  int64  // the record's number in its history
+	Run     string // what the record was called when it was added
+	Started time.Time
+	Commit  string
+	Go      string
+	Module  string // the contender's module and version, "" for none
+	Partial bool   // the run was not completed
+	Blocks  int
+	Anchor  Anchor
+	// Ratio is the time as a multiple of the anchor's with its 95% interval, nil for the
+	// anchor itself and where the anchor has no figures.
+	Ratio    *verdict.Interval
+	NSOp     verdict.Interval
+	AllocsOp *int64
+	BytesOp  *int64
+	// Metrics are the row's other figures by unit, a JSON object. It is not decoded: few readers of
+	// a trend need it.
+	Metrics json.RawMessage
+}
+
+// Trend is how a row changed on a machine.
+type Trend struct {
+	Row     string
+	Machine string
+	// Points are in the order in which the runs were started.
+	Points   []Point
+	Segments []Segment
+	Changes  []Change
+}
+
+// Segment is the points from, including, to, excluding, that have one anchor.
+type Segment struct {
+	From, To int
+	Anchor   Anchor
+}
+
+// Change is where a row became faster or slower.
+type Change struct {
+	// Point is the index of the first point after it.
+	Point int
+	// Before and After are the medians of the ratios on either side, as far as the
+	// neighbouring changes or the segment's ends.
+	Before, After float64
+	P             float64
+}
+
+// Factor is the time after the change divided by that before: 1.1 is 10% slower.
+func (c *Change) Factor() float64 { return c.After / c.Before }
+
+// New makes the trend of points, which must be in the order in which the runs were started.
+func New(row, machine string, points []Point) *Trend {
+	t := &Trend{Row: row, Machine: machine, Points: points}
+	for i := range points {
+		if last := len(t.Segments) - 1; last < 0 || t.Segments[last].Anchor != points[i].Anchor {
+			t.Segments = append(t.Segments, Segment{From: i, To: i, Anchor: points[i].Anchor})
+		}
+		t.Segments[len(t.Segments)-1].To = i + 1
+	}
+	for _, s := range t.Segments {
+		t.Changes = append(t.Changes, changes(points, s)...)
+	}
+	return t
+}
+
+// changes are those of a segment.
+func changes(points []Point, s Segment) []Change {
+	var logs []float64
+	var at []int // the points that they are of
+	for i := s.From; i < s.To; i++ {
+		if r := points[i].Ratio; r != nil && r.Value > 0 && !math.IsInf(r.Value, 0) {
+			logs = append(logs, math.Log(r.Value))
+			at = append(at, i)
+		}
+	}
+	var out []Change
+	for _, c := range stats.ChangePoints(logs, Level) {
+		out = append(out, Change{Point: at[c.Index], Before: math.Exp(c.Before), After: math.Exp(c.After), P: c.P})
+	}
+	return out
+}
+
+// Last is the trend of the last n points, with those of the changes found over all points
+// that are among them.
+func (t *Trend) Last(n int) *Trend {
+	cut := len(t.Points) - n
+	if cut <= 0 {
+		return t
+	}
+	out := &Trend{Row: t.Row, Machine: t.Machine, Points: t.Points[cut:]}
+	for _, s := range t.Segments {
+		if s.To > cut {
+			out.Segments = append(out.Segments, Segment{From: max(0, s.From-cut), To: s.To - cut, Anchor: s.Anchor})
+		}
+	}
+	for _, c := range t.Changes {
+		if c.Point >= cut {
+			c.Point -= cut
+			out.Changes = append(out.Changes, c)
+		}
+	}
+	return out
+}
+
+// IsAnchor reports that the row is the one that others are compared with, and so has no ratio.
+func (t *Trend) IsAnchor() bool {
+	for i := range t.Points {
+		if t.Points[i].Ratio != nil {
+			return false
+		}
+	}
+	return true
+}

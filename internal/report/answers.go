@@ -1,0 +1,216 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"postage/internal/stats"
+	"postage/internal/verdict"
+	"postage/internal/words"
+	"postage/record"
+)
+
+// An answer says in a sentence which contender won: for a message, at each operation; else for one
+// case.
+type answerView struct {
+	Lead    string // "For your", "For"
+	Subject string // "order": the message, or the case's name
+	Link    string // id of the case that the subject is, "" for a message
+	Rest    string // " message,"
+	Clauses []clauseView
+}
+
+// clauseView is a part of the answer: "encode with", "polyglot", and why.
+type clauseView struct{ ID, Do, Who, Text string }
+
+// sentences are the answers of a record as text, one a line.
+func sentences(a *verdict.Analysis, rec *record.Record, stages []verdict.Stage) []string {
+	var cases []*caseOfRun
+	for i := range a.Cases {
+		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))
+	}
+	var lines []string
+	for _, answer := range answers(cases) {
+		line := strings.TrimSpace(answer.Lead+" "+answer.Subject) + answer.Rest
+		for _, clause := range answer.Clauses {
+			line += strings.TrimRight(" "+clause.Do, " ") + " " + clause.Who + clause.Text
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func answers(cases []*caseOfRun) []answerView {
+	var all []answerView
+	messages := map[string]int{}
+	for _, c := range cases {
+		if c.Baseline == nil || c.Baseline.NSOp == nil {
+			continue
+		}
+		k := record.KeysOf(c.Name)
+		if picks := c.Picks(); picks != nil {
+			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})
+			continue
+		}
+		does, known := c.says.Verbs[k.Get(c.says.Does)]
+		message := k.Get(c.says.Message)
+		if !known || message == "" {
+			all = append(all, answerView{Lead: "For", Subject: strings.ReplaceAll(c.Name, "/", " "), Link: c.id, Rest: ",", Clauses: []clauseView{c.clause("")}})
+			continue
+		}
+		key := c.run + " " + k.Without(c.says.Does).Join(" ")
+		at, ok := messages[key]
+		if !ok {
+			at = len(all)
+			messages[key] = at
+			all = append(all, answerView{Lead: "For your", Subject: message, Rest: " message,"})
+		}
+		all[at].Clauses = append(all[at].Clauses, c.clause(does))
+	}
+	for i := range all {
+		for j := range all[i].Clauses {
+			end := ";"
+			if j == len(all[i].Clauses)-1 {
+				end = "."
+			}
+			all[i].Clauses[j].Text += end
+		}
+	}
+	return all
+}
+
+// clause says what to take in a case, to do something or for what the case is, and why: how much
+// faster it is than the baseline and, where they are measured beside it, than those that every
+// reader knows; and what may be faster still.
+func (c *caseOfRun) clause(does string) clauseView {
+	advice := clauseView{ID: c.id, Do: "use", Who: record.Short(c.Baseline.Row.Contender)}
+	if does != "" {
+		advice.Do = does + " with"
+	}
+	takes := supported(*c.Baseline.NSOp, durationIn)
+	rivals := c.rivals()
+	if len(rivals) == 0 {
+		advice.Text = ": it has no rival, and takes " + takes
+		return advice
+	}
+	best := rivals[0]
+	switch {
+	case math.IsInf(best.Ratio.HalfWidth, 0):
+		advice.Do, advice.Text = "", strings.TrimSuffix(" takes "+takes+" to "+does, " to ")+"; there are too few blocks for a verdict"
+		return advice
+	case best.Verdict == stats.Slower:
+		longer := verdict.Interval{Value: best.Ratio.Ratio, Low: best.Ratio.Low, High: best.Ratio.High}
+		advice.Text = fmt.Sprintf(": it is the fastest, at %s; next is %s, which takes %s as long", takes, record.Short(best.Row.Contender), supported(longer, timesIn))
+		return advice
+	case best.Verdict != stats.Faster:
+		advice.Text = fmt.Sprintf(": it takes %s, and no faster contender was found%s", takes, c.notSure(c.Baseline))
+		return advice
+	}
+	ratio := verdict.Interval{Value: 1 / best.Ratio.Ratio, Low: 1 / best.Ratio.High, High: 1 / best.Ratio.Low}
+	advice.Text = fmt.Sprintf(": it is %s faster than %s (%s to %s)", supported(ratio, timesIn), advice.Who, multiple(ratio.Low), times(ratio.High))
+	advice.Who = record.Short(best.Row.Contender)
+	for _, r := range rivals[1:] {
+		if name := c.says.Known[r.Row.Contender]; name != "" {
+			if x, ok := verdict.RatioOf(c.rec, r.Row.Name, best.Row.Name); ok && x.Low > 1 {
+				advice.Text += fmt.Sprintf(" and %s faster than %s", supported(x, timesIn), name)
+			}
+		}
+	}
+	advice.Text += ", at " + supported(*best.NSOp, durationIn)
+	if best.FloorRatio != nil {
+		advice.Text += fmt.Sprintf(", %s the floor", supported(*best.FloorRatio, timesIn))
+	}
+	advice.Text += c.notSure(best)
+	return advice
+}
+
+// notSure names the rivals that may be faster than what is advised, by more than counts as the
+// same; "" if there are none.
+func (c *caseOfRun) notSure(advised *verdict.Result) string {
+	var names []string
+	for _, r := range c.rivals() {
+		if x, ok := verdict.RatioOf(c.rec, r.Row.Name, advised.Row.Name); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.rec.Run.Precision) {
+			names = append(names, record.Short(r.Row.Contender))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", but that is not sure: " + some(names) + " may be faster"
+}
+
+// supported prints a figure with as many digits as its interval supports, up to three: with one, as
+// "about", from ±10% on, with two from ±1% on, and with more where it would leave the interval.
+func supported(figure verdict.Interval, print func(x float64, digits int) string) string {
+	about, digits := "", 3
+	if half := math.Log(figure.High/figure.Low) / 2; !bounded(&figure) || half >= 0.1 {
+		about, digits = "about ", 1
+	} else if half >= 0.01 {
+		digits = 2
+	}
+	for x := rounded(figure.Value, digits); digits < 3 && (x < figure.Low || x > figure.High); x = rounded(figure.Value, digits) {
+		digits++
+	}
+	return about + print(figure.Value, digits)
+}
+
+// rounded is a number with so many significant digits.
+func rounded(x float64, digits int) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // it was a number
+	return x
+}
+
+// timesIn is times with so many digits.
+func timesIn(x float64, digits int) string {
+	switch x = rounded(x, digits); {
+	case digits == 1 && x < 99.5 || x < 1:
+		return brief(x) + "×"
+	case digits == 2 && x < 1.995:
+		return fmt.Sprintf("%.1f×", x)
+	}
+	return times(x)
+}
+
+func durationIn(ns float64, digits int) string { return duration(rounded(ns, digits)) }
+
+// packed says which way of packing is best at which bandwidth.
+func (c *caseOfRun) packed(picks []verdict.Pick) clauseView {
+	first := record.Short(picks[0].Row.Contender)
+	if slices.ContainsFunc(picks, func(p verdict.Pick) bool { return p.Ratio != nil && math.IsInf(p.Ratio.HalfWidth, 0) }) {
+		return clauseView{ID: c.id, Who: "there", Text: " are too few blocks to say what pays"}
+	}
+	if len(picks) == 1 {
+		return clauseView{ID: c.id, Who: first, Text: " is best at every bandwidth"}
+	}
+	text := " is best above " + bandwidth(picks[1].Below)
+	for i, p := range picks[1:] {
+		below := "that"
+		if i > 0 {
+			below = bandwidth(p.Below)
+		}
+		text += fmt.Sprintf(", %s below %s (%s bytes)", record.Short(p.Row.Contender), below, words.Integer(int64(math.Round(p.Metrics[record.PackedBytes]))))
+	}
+	return clauseView{ID: c.id, Who: first, Text: text}
+}
+
+func bandwidth(mbit float64) string { return scaled(1e3*mbit, "kbit/s", "Mbit/s", "Gbit/s") }
+
+// rivals are the contenders with figures: those that were found faster than the baseline
+// first, those found slower last, each the fastest first.
+func (c *caseOfRun) rivals() []*verdict.Result {
+	var rivals []*verdict.Result
+	for _, r := range c.Ways() {
+		if r.Ratio != nil && r.Row.Role == record.RoleContender {
+			rivals = append(rivals, r)
+		}
+	}
+	rank := map[stats.Verdict]int{stats.Faster: -1, stats.Slower: 1}
+	slices.SortStableFunc(rivals, func(a, b *verdict.Result) int {
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(a.Ratio.Ratio, b.Ratio.Ratio))
+	})
+	return rivals
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"postage/internal/verdict"
+)
+
+// GateMarkdown writes a gate's outcome as a job summary: the outcome, and a table of
+// the rows that did not pass.
+func GateMarkdown(w io.Writer, c *verdict.Changes) error {
+	var b strings.Builder
+	markdownOutcome(&b, "Postage", c)
+	fmt.Fprintf(&b, "%s\n\n", plain(headline(c)))
+	markdownRows(&b, changeColumns(c), changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Outcome == verdict.Regressed {
+			fmt.Fprintf(&b, "- %s %s\n", code(r.New.Row.Name), plain(explain(c, r)))
+		}
+	}
+	if c.Outcome() == verdict.Regressed {
+		b.WriteByte('\n')
+	}
+	changesNotes(&b, c)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// The part of JUnit's XML that test reporters agree on.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitMessage `xml:"failure"`
+		Error   *junitMessage `xml:"error"`
+		Skipped *junitMessage `xml:"skipped"`
+	}
+	junitMessage struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr"`
+	}
+)
+
+// GateJUnit writes a gate's outcome as JUnit XML: a suite a case, a test a row. A row
+// that regressed is a failure, an inconclusive one an error, one not gated is skipped.
+func GateJUnit(w io.Writer, c *verdict.Changes) error {
+	out := junitSuites{Name: "postage gate"}
+	index := map[string]int{}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		row := r.New.Row
+		if _, ok := index[row.Case]; !ok {
+			index[row.Case] = len(out.Suites)
+			out.Suites = append(out.Suites, junitSuite{Name: row.Case})
+		}
+		suite := &out.Suites[index[row.Case]]
+		test := junitCase{Class: row.Case, Name: row.Contender}
+		message := &junitMessage{string(r.Outcome), explain(c, r)}
+		switch r.Outcome {
+		case verdict.Regressed:
+			test.Failure = message
+			suite.Failures++
+		case verdict.Inconclusive:
+			test.Error = message
+			suite.Errors++
+		case verdict.NotGated:
+			message.Type = ""
+			test.Skipped = message
+			suite.Skipped++
+		}
+		suite.Tests++
+		suite.Cases = append(suite.Cases, test)
+	}
+	text, err := xml.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}

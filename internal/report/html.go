@@ -1,0 +1,404 @@
+package report
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/internal/cost"
+	"postage/internal/history/trend"
+	"postage/internal/verdict"
+	"postage/internal/words"
+	"postage/record"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// NamedRun is a record and what it is called.
+type NamedRun struct {
+	Name   string
+	Record *record.Record
+}
+
+// Contents is what a page shows.
+type Contents struct {
+	Runs []NamedRun
+	// Stages say what their figures mean. Cases of others are shown without that.
+	Stages []verdict.Stage
+	// Claims are shown once something was measured of one.
+	Claims Claims
+	// History is how rows changed over earlier runs, a section of its own if there is any.
+	History []*trend.Trend
+}
+
+// HTML writes a page that needs nothing else: no network, and no scripts but for sorting,
+// filtering and the calculator. The plots are SVG made here.
+func HTML(w io.Writer, c Contents) error {
+	t, err := template.New("page.gohtml").Funcs(template.FuncMap{"millionColumns": func() []string { return millionColumns }}).ParseFS(pageFiles, "page/*.gohtml")
+	if err != nil {
+		return err
+	}
+	style, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	scripts, err := joined("page/page.js", "page/costs.js")
+	if err != nil {
+		return err
+	}
+	p := newPage(c)
+	p.Style, p.Script = template.CSS(style), template.JS(scripts)
+	if p.Trends, err = newTrends(c.History); err != nil {
+		return err
+	}
+	return t.Execute(w, p)
+}
+
+// page is what the template shows.
+type page struct {
+	Style     template.CSS
+	Script    template.JS
+	Millions  []millionView
+	Answers   []answerView
+	More      []answerView
+	Parts     []string // key=value parts, to filter by
+	Maps      []heatMap
+	Breakdown []*bars
+	Costs     *costView
+	Trends    *trendsView
+	Cases     []caseView
+	Failures  []noteView
+	Controls  []noteView // that miss 1
+	// Controlled is how many cases have a control with figures.
+	Controlled int
+	Warnings   []noteView
+	Claims     []claimView
+	// ClaimsNote says how they are to be read.
+	ClaimsNote string
+	Runs       []runView
+}
+
+type claimView struct {
+	Number                          int
+	Text, Page, Verdict, Class, Why string
+	Published, Here                 []string // one a measure
+}
+
+type noteView struct{ What, Text string }
+
+type runView struct {
+	Name, Machine, Self, Started, Kernel, Commit string
+	Busy, Sight                                  string
+	Partial                                      bool
+}
+
+type caseView struct {
+	ID, Name, Note string
+	Parts          []string
+	Missing        string
+	Settings       string // that all rows have alike
+	Forest         *forest
+	Scatter        *scatter
+	Latency        *latency
+	Memory         *bars
+	Columns        []string
+	Rows           []rowView
+	Failed         []noteView
+}
+
+type rowView struct {
+	Verdict string
+	Cells   []string
+}
+
+// answersShown is how many answers the page begins with; the others are folded.
+const answersShown = 8
+
+// caseOfRun is a case with the record that it is of, and its place in the page.
+type caseOfRun struct {
+	*verdict.CaseResult
+	rec *record.Record
+	id  string
+	run string // the run's name, "" if the page is of one only
+	// says is what the case's stage says of its figures.
+	says verdict.Figures
+}
+
+func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []verdict.Stage) *caseOfRun {
+	of := &caseOfRun{CaseResult: c, rec: rec}
+	for _, stage := range stages {
+		if stage.Name == c.Stage() {
+			of.says = stage.Figures
+		}
+	}
+	return of
+}
+
+func newPage(contents Contents) *page {
+	runs := contents.Runs
+	p := &page{}
+	ids := map[string]int{}
+	parts := map[string]bool{}
+	var all []*caseOfRun
+	for _, run := range runs {
+		rec := run.Record
+		a := verdict.Analyze(rec)
+		for i := range a.Cases {
+			c := &a.Cases[i]
+			id := slug(c.Name)
+			if ids[id]++; ids[id] > 1 {
+				id = fmt.Sprintf("%s-%d", id, ids[id])
+			}
+			of := newCaseOfRun(c, rec, contents.Stages)
+			of.id = id
+			view := newCase(of)
+			if len(runs) > 1 {
+				of.run = run.Name
+				view.Note = run.Name + ": " + view.Note
+			}
+			all = append(all, of)
+			p.Cases = append(p.Cases, view)
+			p.Failures = append(p.Failures, prefixed(c.Name, view.Failed)...)
+			if c.Control != nil && c.Control.Ratio != nil {
+				p.Controlled++
+				if r := c.Control.Ratio; r.Low > 1 || r.High < 1 {
+					p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
+				}
+			}
+			for _, r := range c.Rows {
+				for part := range strings.SplitSeq(r.Row.Name, "/") {
+					parts[part] = true
+				}
+			}
+		}
+		for _, warning := range a.Warnings {
+			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
+		}
+		view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete,
+			Busy: busyText(rec), Sight: strings.Join(sight(a, rec), " ")}
+		if !rec.Run.Started.IsZero() {
+			view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
+		}
+		p.Runs = append(p.Runs, view)
+	}
+	p.Answers = answers(all)
+	if len(p.Answers) > answersShown {
+		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
+	}
+	p.Maps = heatMaps(all)
+	p.Breakdown = breakdowns(all)
+	var measured []cost.Case
+	for _, c := range all {
+		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
+	}
+	p.Millions = millions(contents.Stages, measured)
+	p.Costs = newCostView(cost.New(contents.Stages, measured))
+	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
+	p.Parts = slices.Sorted(maps.Keys(parts))
+	return p
+}
+
+// claimViews are the published claims, none if nothing was measured of any.
+func claimViews(all []Claim) []claimView {
+	var views []claimView
+	measured := false
+	for i := range all {
+		c := &all[i]
+		views = append(views, claimView{Number: c.Number, Text: c.Text, Page: c.Page, Verdict: c.Verdict, Class: string(c.Like), Why: c.Why,
+			Published: c.each((*ClaimMeasure).published), Here: c.measured()})
+		for j := range c.Measures {
+			measured = measured || c.Measures[j].Here != nil || c.Measures[j].Counts != nil
+		}
+	}
+	if !measured {
+		return nil
+	}
+	return views
+}
+
+func prefixed(name string, notes []noteView) []noteView {
+	var out []noteView
+	for _, n := range notes {
+		out = append(out, noteView{name + "/" + n.What, n.Text})
+	}
+	return out
+}
+
+// slug makes a name fit for a link.
+func slug(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+}
+
+func newCase(of *caseOfRun) caseView {
+	rec, c := of.rec, of.CaseResult
+	view := caseView{ID: of.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
+	view.Note = comparedText(c) + "; " + controlText(c)
+	if view.Missing != "" {
+		return view
+	}
+	with, without := split(c)
+	for _, r := range without {
+		view.Failed = append(view.Failed, noteView{r.Row.Contender, r.Reason()})
+	}
+	if len(with) == 0 {
+		return view
+	}
+	common := commonSettings(with)
+	var settings []string
+	named := record.KeysOf(c.Name)
+	for _, key := range slices.Sorted(maps.Keys(common)) {
+		if named.Get(key) == common[key] || common[key] == "" {
+			continue
+		}
+		settings = append(settings, key+": "+common[key])
+	}
+	view.Settings = strings.Join(settings, ", ")
+	view.Forest = newForest(rec, c, with, common)
+	if of.says.Sizes {
+		view.Scatter = newScatter(with)
+	}
+	view.Latency = newLatency(with)
+	view.Memory = memory(with, of.says.Memory)
+	columns := columnsOf(c)
+	columns[0].title = "contender"
+	for _, column := range columns {
+		view.Columns = append(view.Columns, column.title)
+	}
+	for _, r := range with {
+		row := rowView{Verdict: verdictClass(r)}
+		for _, column := range columns {
+			row.Cells = append(row.Cells, column.text(r))
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return view
+}
+
+// verdictClass is a row's verdict, or the role that comes in its place.
+func verdictClass(r *verdict.Result) string {
+	switch r.Row.Role {
+	case record.RoleFloor, record.RoleBaseline:
+		return string(r.Row.Role)
+	}
+	return string(r.Verdict)
+}
+
+// moduleKey stands among settings for the module.
+const moduleKey = "module"
+
+// commonSettings are the settings, and the module, that all rows of a case except its floors share,
+// to be shown once.
+func commonSettings(results []*verdict.Result) map[string]string {
+	var common map[string]string
+	for _, r := range results {
+		switch {
+		case r.Row.Role == record.RoleFloor:
+		case common == nil:
+			common = map[string]string{moduleKey: r.Row.Module}
+			maps.Copy(common, r.Row.Settings)
+		default:
+			maps.DeleteFunc(common, func(key, value string) bool {
+				if key == moduleKey {
+					return r.Row.Module != value
+				}
+				return r.Row.Settings[key] != value
+			})
+		}
+	}
+	return common
+}
+
+// hint is what a row shows under the pointer: the module and settings that neither its name nor its
+// case has. The page's script adds the figures of its table.
+func hint(r *verdict.Result, common map[string]string) string {
+	var lines []string
+	if name := r.Row.Contender; hintName(name) != "" {
+		lines = append(lines, name)
+	}
+	if r.Row.Module != "" && r.Row.Module != common[moduleKey] {
+		lines = append(lines, r.Row.Module)
+	}
+	named := record.KeysOf(r.Row.Name)
+	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
+		value := r.Row.Settings[key]
+		if named.Get(key) != value && (common[key] != value || r.Row.Role == record.RoleFloor) {
+			lines = append(lines, key+": "+value)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func times(x float64) string { return multiple(x) + "×" }
+
+// multiple prints a factor to read, not to compute with.
+func multiple(x float64) string {
+	switch {
+	case x >= 99.5:
+		return words.Integer(int64(math.Round(x)))
+	case x >= 9.95:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 1.995:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// duration prints nanoseconds in the unit that suits them.
+func duration(ns float64) string { return scaled(ns, "ns", "µs", "ms", "s") }
+
+// bytesText prints bytes in the unit that suits them, powers of ten.
+func bytesText(n float64) string { return scaled(n, "B", "kB", "MB", "GB") }
+
+// scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
+// before.
+func scaled(x float64, units ...string) string {
+	i := 0
+	for ; x >= 1e3 && i < len(units)-1; i++ {
+		x /= 1e3
+	}
+	return brief(x) + " " + units[i]
+}
+
+// brief prints a number that is not negative with three significant digits, without
+// exponent from 0.001 on.
+func brief(x float64) string {
+	x = tiesUp(x)
+	decimals := 0
+	for limit := 99.95; x < limit && decimals < 5; limit /= 10 {
+		decimals++
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if decimals > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
+func tiesUp(x float64) float64 { return x * (1 + 1e-12) }
+
+// joined is some files of the page, one after the other.
+func joined(names ...string) ([]byte, error) {
+	var all []byte
+	for _, name := range names {
+		part, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	return all, nil
+}

@@ -1,0 +1,87 @@
+package apiserver
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"postage/internal/service/tlscert"
+)
+
+func genericKubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
+
+// WriteCredentials writes what a control plane at an address needs to start: a certificate
+// (server.crt, server.key), the key that it signs service accounts' tokens with
+// (service-account.key), the one user's token (tokens.csv), and a kubeconfig for that user.
+func WriteCredentials(dir, address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	pair, err := tlscert.New(tlscert.ECDSAP256, net.ParseIP(host))
+	if err != nil {
+		return err
+	}
+	signer, err := serviceAccountKey()
+	if err != nil {
+		return err
+	}
+	token := rand.Text()
+	for name, text := range map[string][]byte{
+		"server.crt":          pair.Cert,
+		"server.key":          pair.Key,
+		"service-account.key": signer,
+		"tokens.csv":          fmt.Appendf(nil, "%s,postage,postage,\"system:masters\"\n", token),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	config := api.NewConfig()
+	config.Clusters["generic"] = &api.Cluster{Server: "https://" + address, CertificateAuthorityData: pair.Cert}
+	config.AuthInfos["postage"] = &api.AuthInfo{Token: token}
+	config.Contexts["generic"] = &api.Context{Cluster: "generic", AuthInfo: "postage"}
+	config.CurrentContext = "generic"
+	return clientcmd.WriteToFile(*config, genericKubeconfig(dir))
+}
+
+// genericArguments are what the generic control plane and kube-apiserver need to start.
+func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
+	if err := WriteCredentials(s.dir, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
+		return nil, err
+	}
+	in := func(name string) string { return filepath.Join(s.dir, name) }
+	return []string{
+		"--etcd-dir=" + in("etcd"),
+		"--etcd-fsync=" + strconv.FormatBool(fsync),
+		"--tls-cert-file=" + in("server.crt"),
+		"--tls-private-key-file=" + in("server.key"),
+		"--service-account-issuer=https://postage.invalid",
+		"--service-account-key-file=" + in("service-account.key"),
+		"--service-account-signing-key-file=" + in("service-account.key"),
+		"--token-auth-file=" + in("tokens.csv"),
+		"--authorization-mode=RBAC",
+	}, nil
+}
+
+// serviceAccountKey is a new private key in PEM.
+func serviceAccountKey() ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}

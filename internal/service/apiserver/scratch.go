@@ -1,0 +1,238 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"postage/internal/proc"
+)
+
+// startTimeout is how long a server may take to be ready. kcp takes half a minute on two idle
+// cores.
+const startTimeout = 5 * time.Minute
+
+// scratch is a server of ours and what belongs to it.
+type scratch struct {
+	kind      Kind
+	dir       string // holds everything: data, credentials and log
+	namespace string
+	process   *proc.Process
+	watchdog  *proc.Watchdog
+}
+
+// startScratch starts the server in a fresh folder and waits until it is ready.
+func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err error) {
+	parent, err := parentFolder(o, inMemory())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	// The port is free when asked for and may be taken a moment later, so that a failed start is
+	// tried again.
+	for range 3 {
+		var s *scratch
+		if s, err = startOnce(ctx, parent, file, o); err == nil {
+			return s, nil
+		}
+		if o.Port != 0 || ctx.Err() != nil || !errors.Is(err, errPortInUse) {
+			break
+		}
+	}
+	return nil, err
+}
+
+var errPortInUse = errors.New("port in use")
+
+func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch, err error) {
+	s := &scratch{kind: o.Kind}
+	if s.dir, err = os.MkdirTemp(parent, "postage-apiserver-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+	port := o.Port
+	if port == 0 {
+		if port, err = proc.FreePort(); err != nil {
+			return nil, err
+		}
+	}
+	var args []string
+	switch o.Kind {
+	case KCP:
+		args, err = kcpArguments(s, port)
+	case Kubernetes:
+		if args, err = genericArguments(s, port, o.Fsync); err == nil {
+			// Accounts are made by a controller, and none runs here.
+			args = append([]string{"apiserver", "--disable-admission-plugins=ServiceAccount"}, args...)
+		}
+	default:
+		args, err = genericArguments(s, port, o.Fsync)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(file, append(args, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--feature-gates="+o.FeatureGates)); err != nil {
+		return nil, err
+	}
+	if err := s.await(ctx); err != nil {
+		if strings.Contains(s.log(), "address already in use") {
+			err = fmt.Errorf("%w: 127.0.0.1:%d is taken by another program: %w", errPortInUse, port, err)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// parentFolder is where the server's folder is made: in memory, if memory names a folder there, or
+// on a disk if writes are to be synced.
+func parentFolder(o Options, memory string) (string, error) {
+	switch {
+	case o.Fsync && volatile(os.TempDir()):
+		return "", fmt.Errorf("fsync: %s is in memory, so there is no disk to sync to: set TMPDIR to a folder on a disk", os.TempDir())
+	case o.Fsync:
+		return os.TempDir(), nil
+	case memory != "":
+		return memory, nil
+	case o.Kind == KCP:
+		return "", errors.New("kcp's etcd always syncs to disk, and there is no file system in memory with 512 MB free: only fsync=on can be measured")
+	}
+	return os.TempDir(), nil
+}
+
+func (s *scratch) logFile() string { return filepath.Join(s.dir, "log") }
+
+func (s *scratch) reach() Reach {
+	r := Reach{Kubeconfig: genericKubeconfig(s.dir), Namespace: s.namespace, PID: s.process.PID, Log: s.logFile()}
+	if s.kind == KCP {
+		r.Kubeconfig, r.Context = kcpKubeconfig(s.dir), kcpContext
+	}
+	return r
+}
+
+// run starts the server and its watchdog.
+func (s *scratch) run(file string, args []string) error {
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(file, args...)
+	cmd.Dir = s.dir
+	cmd.Env = environment()
+	cmd.Stdout, cmd.Stderr = log, log
+	if s.process, err = proc.StartSession(cmd); errors.Is(err, errors.ErrUnsupported) {
+		return errors.New("running an API server needs a Unix system: name your own cluster with --kubeconfig")
+	} else if err != nil {
+		return fmt.Errorf("start %s: %w", file, err)
+	}
+	s.watchdog, err = proc.StartWatchdog(s.process.PID, s.dir)
+	return err
+}
+
+// environment is ours without variables that would change the server: a kubeconfig, feature gates,
+// and Go runtime settings that are meant for the workers.
+func environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != "KUBECONFIG" && !strings.HasPrefix(name, "KUBE_FEATURE_") && name != "GOMAXPROCS" {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// await returns when the server is ready and our namespace is made, or the server ends, or ctx
+// does.
+func (s *scratch) await(ctx context.Context) error {
+	r := s.reach()
+	last := errors.New("it has not written its kubeconfig")
+	for ; ; wait(ctx, s.process.Done) {
+		select {
+		case <-s.process.Done:
+			return fmt.Errorf("the server ended: %v: %s", s.process.Err(), r.LastLines(5))
+		case <-ctx.Done():
+			return fmt.Errorf("the server is not ready: %w: %w: %s", ctx.Err(), last, r.LastLines(3))
+		default:
+		}
+		config, err := r.Config()
+		if err == nil {
+			if err = ready(ctx, config); err == nil {
+				if s.namespace, err = createNamespace(ctx, config); err == nil {
+					return nil
+				}
+			}
+		}
+		last = err
+	}
+}
+
+// wait is the pause between two looks at a server that is starting.
+func wait(ctx context.Context, ended <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// ready asks /readyz.
+func ready(ctx context.Context, config *rest.Config) error {
+	at, err := url.Parse(config.Host)
+	if err != nil {
+		return err
+	}
+	at.Path = "/readyz"
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	response, text, err := get(ctx, config, at.String())
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz: %s: %s", response.Status, firstFailure(text))
+	}
+	return nil
+}
+
+// firstFailure is the first check of /readyz that fails.
+func firstFailure(text string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "[-]") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func (s *scratch) log() string {
+	text, _ := os.ReadFile(s.logFile())
+	return string(text)
+}
+
+// stop also stops a server that did not finish starting.
+func (s *scratch) stop() error {
+	if s.process != nil {
+		s.process.KillGroup() // at once, as nothing is kept
+	}
+	err := os.RemoveAll(s.dir)
+	if s.watchdog != nil {
+		s.watchdog.Stop()
+	}
+	return err
+}

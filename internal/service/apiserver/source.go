@@ -1,0 +1,133 @@
+package apiserver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// program is a server that is built from a nested module of this repository.
+type program struct {
+	kind   Kind
+	source string // the repository's folder
+	module string // the nested module's folder
+	// packages to build, as go build in that folder wants them. One makes a file, several make a
+	// folder of files, of which the server's is named program.
+	packages []string
+}
+
+// packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names
+// it as a tool.
+var packages = map[Kind][]string{
+	Generic:    {"."},
+	KCP:        {"github.com/kcp-dev/kcp/cmd/kcp"},
+	Kubernetes: {".", "./pause"},
+}
+
+func programOf(kind Kind) (*program, error) {
+	pkgs, ok := packages[kind]
+	if !ok {
+		return nil, fmt.Errorf("there is no such API server: want %s, %s, %s or %s", Generic, KCP, Kubernetes, User)
+	}
+	source, err := sourceTree()
+	if err != nil {
+		return nil, err
+	}
+	module := filepath.Join(source, "internal", "service", "apiserver", string(kind))
+	if kind == Kubernetes { // where package kubernetes has what else is needed to run pods
+		module = filepath.Join(source, "internal", "service", "kubernetes", "program")
+	}
+	return &program{kind: kind, source: source, module: module, packages: pkgs}, nil
+}
+
+// sourceTree finds the repository, in whose nested modules the servers are described: above the
+// current folder, or else where this program was compiled. A nested module cannot be embedded in
+// the program.
+func sourceTree() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if isSource(dir) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		if dir := filepath.Join(filepath.Dir(file), "..", "..", ".."); filepath.IsAbs(file) && isSource(dir) {
+			return filepath.Clean(dir), nil
+		}
+	}
+	return "", errors.New("building an API server needs Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
+}
+
+// isSource does not ask for the module's name, which tools/rehome changes.
+func isSource(dir string) bool {
+	for _, name := range []string{"go.work", filepath.Join("internal", "service", "apiserver", string(Generic), "go.mod")} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// file is where the server is kept: its name has a hash of the module's files and Go's version in
+// it, so that another version is another file.
+func (p *program) file() (string, error) {
+	var names []string
+	for _, pattern := range []string{"*.go", "*/*.go", "go.mod", "go.sum"} {
+		found, err := filepath.Glob(filepath.Join(p.module, pattern))
+		if err != nil {
+			return "", err
+		}
+		names = append(names, found...)
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("the source of the API server: %w", err)
+		}
+		fmt.Fprintln(h, filepath.Base(name), len(text))
+		h.Write(text)
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("the source of the API server: %s: %w", p.module, fs.ErrNotExist)
+	}
+	name := "apiserver-" + string(p.kind) + "-" + hex.EncodeToString(h.Sum(nil))[:12]
+	name = filepath.Join(p.source, ".postage", "bin", name)
+	if len(p.packages) > 1 {
+		return filepath.Join(name, "program"), nil
+	}
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return name, nil
+}
+
+// locate says where a server's program is kept, and whether it is there.
+func locate(kind Kind) (p *program, file string, there bool, err error) {
+	if p, err = programOf(kind); err != nil {
+		return nil, "", false, err
+	}
+	if file, err = p.file(); err != nil {
+		return nil, "", false, err
+	}
+	_, missing := os.Stat(file)
+	return p, file, missing == nil, nil
+}
+
+// Built reports whether the server of a kind is built. It takes a millisecond.
+func Built(kind Kind) bool {
+	_, _, there, _ := locate(kind)
+	return there
+}

@@ -1,0 +1,255 @@
+// Package greeter is a server that says hello over each of several protocols. It runs in a process
+// of its own, so that the client's and the server's costs of a message are measured separately.
+//
+// The process is this program again, see [proc.StartServer]: it is sent its Config, answers with
+// the address it listens on, and then answers every question with its Counters.
+package greeter
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+
+	"postage/internal/proc"
+	"postage/internal/service/greeter/hello"
+	"postage/internal/service/greeter/wire"
+	"postage/internal/service/tlscert"
+)
+
+// Config says what the server is.
+type Config struct {
+	// Server is its kind: nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls,
+	// quic or handshake.
+	Server string `json:"server"`
+	// Addr is where to listen, "" for a free port of 127.0.0.1.
+	Addr string `json:"addr,omitempty"`
+	// Cert is the server's certificate; nil is without TLS.
+	Cert *tlscert.Pair `json:"cert,omitempty"`
+	// Body names the codec of messages: json, proto or vtproto.
+	Body string `json:"body"`
+	// Early lets clients send before the handshake is done (QUIC's 0-RTT).
+	Early bool `json:"early,omitempty"`
+	// MaxBody is the longest request body in bytes, 0 for the server's own limit.
+	MaxBody int64 `json:"max_body,omitempty"`
+	// Fault is what is wrong with it, for tests of proofs.
+	Fault Fault `json:"fault,omitempty"`
+	// Stall, in milliseconds, is how long it pauses at the start of every StallEvery milliseconds,
+	// by the clock, so that a load generator's figures can be compared with computed ones.
+	Stall      int64 `json:"stall_ms,omitempty"`
+	StallEvery int64 `json:"stall_every_ms,omitempty"`
+}
+
+// Fault is a way for a server to misbehave.
+type Fault struct {
+	// DieAfter ends the process in the middle of the request of that number.
+	DieAfter int64 `json:"die_after,omitempty"`
+	// HTTP1Only has a server for HTTP/2 offer nothing but HTTP/1.1.
+	HTTP1Only bool `json:"http1_only,omitempty"`
+	// HalfClose has a server send its end of stream as soon as a connection is made.
+	HalfClose bool `json:"half_close,omitempty"`
+	// Garble has it change the reply.
+	Garble bool `json:"garble,omitempty"`
+}
+
+// Counters is what the server has done since it was started.
+type Counters struct {
+	CPUNS  int64  `json:"cpu_ns"` // user and system time, -1 where unknown
+	Allocs uint64 `json:"allocs"`
+	Bytes  uint64 `json:"bytes"` // allocated
+
+	Conns    int64 `json:"conns"` // accepted
+	Requests int64 `json:"requests"`
+	WireIn   int64 `json:"wire_in"`
+	WireOut  int64 `json:"wire_out"`
+
+	Handshakes int64 `json:"handshakes"`
+	Resumed    int64 `json:"resumed"` // of the handshakes
+	Early      int64 `json:"early"`   // connections with data before the handshake was done
+
+	// How the last connection and request came.
+	Proto string `json:"proto"` // HTTP's version as the server saw it
+	ALPN  string `json:"alpn"`
+	TLS   string `json:"tls"`
+	QUIC  string `json:"quic"`
+}
+
+// greeting is what the server says when it is ready.
+type greeting struct {
+	Addr string `json:"addr"`
+}
+
+// Name is the name that the server is started by.
+const Name = "greeter"
+
+// RPC is its method of gRPC.
+const RPC = "postage.send.Greeter/Hello"
+
+// Serve is the main function of a server process, a [proc.Server].
+func Serve(stdin io.Reader, stdout io.Writer) error {
+	in := bufio.NewReader(stdin)
+	var config Config
+	if err := proc.ReadConfig(in, &config); err != nil {
+		return err
+	}
+	h := &host{config: config}
+	addr, err := h.listen()
+	if err != nil {
+		return proc.Refuse(stdout, err)
+	}
+	return proc.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return h.counters(), nil })
+}
+
+// host is what all kinds of servers share.
+type host struct {
+	config Config
+	codec  hello.Codec
+	wire   wire.Count
+	seen   seen
+}
+
+// listen starts the server, which serves until the process ends.
+func (h *host) listen() (addr string, err error) {
+	if h.codec, err = hello.CodecNamed(h.config.Body); err != nil {
+		return "", err
+	}
+	if h.config.Addr == "" {
+		h.config.Addr = "127.0.0.1:0"
+	}
+	start, ok := map[string]func() (string, error){
+		"nethttp":   h.netHTTP,
+		"xnet":      h.xnet,
+		"connect":   h.connect,
+		"fasthttp":  h.fastHTTP,
+		"http3":     h.http3,
+		"grpc":      h.grpc,
+		"tcp":       h.pingPong,
+		"tls":       h.pingPong,
+		"quic":      h.quicPingPong,
+		"handshake": h.handshake,
+	}[h.config.Server]
+	if !ok {
+		return "", fmt.Errorf("there is no server %q", h.config.Server)
+	}
+	return start()
+}
+
+func (h *host) counters() Counters {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	cpu, known := proc.CPU()
+	if !known {
+		cpu = -1
+	}
+	c := Counters{
+		CPUNS: cpu.Nanoseconds(), Allocs: memory.Mallocs, Bytes: memory.TotalAlloc,
+		Conns: h.wire.Conns.Load(), WireIn: h.wire.In.Load(), WireOut: h.wire.Out.Load(),
+	}
+	h.seen.fill(&c)
+	return c
+}
+
+// tcp is a counted listener.
+func (h *host) tcp() (net.Listener, error) {
+	l, err := net.Listen("tcp", h.config.Addr)
+	if err != nil {
+		return nil, err
+	}
+	l = h.wire.Listener(l)
+	if h.config.Fault.HalfClose {
+		l = halfClosing{l}
+	}
+	return l, nil
+}
+
+// udp is a counted socket.
+func (h *host) udp() (net.PacketConn, error) {
+	addr, err := net.ResolveUDPAddr("udp", h.config.Addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.ListenUDP("udp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return h.wire.Packets(conn), nil
+}
+
+// tls is the server's TLS configuration, nil without TLS.
+func (h *host) tls(alpn ...string) (*tls.Config, error) {
+	if h.config.Cert == nil {
+		return nil, nil
+	}
+	cert, err := h.config.Cert.Server()
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate: %w", err)
+	}
+	return &tls.Config{
+		Certificates:     []tls.Certificate{cert},
+		NextProtos:       alpn,
+		VerifyConnection: h.seen.handshake,
+	}, nil
+}
+
+// secure is a counted listener that does the handshake where the server has TLS.
+func (h *host) secure(alpn ...string) (net.Listener, error) {
+	config, err := h.tls(alpn...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.tcp()
+	if err != nil || config == nil {
+		return l, err
+	}
+	return tls.NewListener(l, config), nil
+}
+
+// quicSocket is a counted socket, and the configuration of the handshakes on it.
+func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
+	config, err := h.tls(alpn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config == nil {
+		return nil, nil, errors.New("RFC 9001: QUIC has no cleartext")
+	}
+	conn, err := h.udp()
+	return conn, config, err
+}
+
+// halfClosing sends the end of the stream as soon as a connection is made.
+type halfClosing struct{ net.Listener }
+
+func (l halfClosing) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.(interface{ CloseWrite() error }).CloseWrite()
+}
+
+// request counts a request, and misbehaves if configured to.
+func (h *host) request(proto string) {
+	n := h.seen.request(proto)
+	if h.config.Fault.DieAfter > 0 && n == h.config.Fault.DieAfter {
+		fmt.Fprintln(os.Stderr, "greeter: dies as it was told to")
+		os.Exit(7)
+	}
+	if h.config.Stall > 0 {
+		h.stall()
+	}
+}
+
+// greet is the answer to a request.
+func (h *host) greet(request *hello.Request, proto string) *hello.Reply {
+	reply := hello.Greeting(request, proto)
+	if h.config.Fault.Garble {
+		reply.Response = "Goodbye"
+	}
+	return reply
+}

@@ -1,0 +1,79 @@
+package greeter
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+
+	"postage/internal/service/greeter/hello"
+)
+
+// pingPong is the floor of raw TCP and raw TLS: it answers every frame with a prepared frame of the
+// same length.
+func (h *host) pingPong() (string, error) {
+	return h.accept(func(conn net.Conn) { h.pong(conn) })
+}
+
+// handshake is the floor that does a TLS handshake and nothing else.
+func (h *host) handshake() (string, error) {
+	return h.accept(func(conn net.Conn) { _ = conn.(*tls.Conn).Handshake() })
+}
+
+// accept serves each connection by a function, and closes it after.
+func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
+	l, err := h.secure(alpn...)
+	if err != nil {
+		return "", err
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return l.Addr().String(), nil
+}
+
+// pong answers frames until there are no more. The reply is made for the first frame of
+// a length and kept.
+func (h *host) pong(conn io.ReadWriter) {
+	in := bufio.NewReaderSize(conn, 64<<10)
+	var body, reply []byte
+	made := -1 // the length of body that reply answers
+	for {
+		var err error
+		if body, err = hello.ReadFrame(in, body); err != nil {
+			return
+		}
+		h.request("")
+		if made != len(body) {
+			if reply, err = h.frame(body); err != nil {
+				return
+			}
+			made = len(body)
+		}
+		if _, err := conn.Write(reply); err != nil {
+			return
+		}
+	}
+}
+
+// frame is the reply to a body.
+func (h *host) frame(body []byte) ([]byte, error) {
+	request := new(hello.Request)
+	if err := h.codec.Unmarshal(body, request); err != nil {
+		return nil, err
+	}
+	out, err := h.codec.Marshal(h.greet(request, ""))
+	if err != nil {
+		return nil, err
+	}
+	return hello.AppendFrame(nil, out), nil
+}

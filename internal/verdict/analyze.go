@@ -1,0 +1,354 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// Analysis is what a record says, case by case.
+type Analysis struct {
+	Cases    []CaseResult
+	Warnings []string
+}
+
+// CaseResult is what a record says of a case.
+type CaseResult struct {
+	Name     string
+	Blocks   int
+	Baseline *Result
+	Control  *Result
+	// Rows are all its rows, the control included, the fastest first, those without
+	// figures last.
+	Rows    []*Result
+	figured *figured
+}
+
+// BlockValues are [BlockValues] of a row against the case's baseline.
+func (c *CaseResult) BlockValues(r *Result) []float64 {
+	p := c.figured.pair(r.Row, c.Baseline.Row)
+	return p.values()
+}
+
+// Interval is a value with its 95% interval; the bounds are infinite where there are
+// too few blocks for one.
+type Interval struct{ Value, Low, High float64 }
+
+// Result is what a record says of a row. Without proof there are no figures: all
+// pointers are nil.
+type Result struct {
+	Row     *record.Row
+	Blocks  int
+	Batches int
+	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
+	// its multiple of the floor are of. It is CPU time, code and garbage; or wall time, where the
+	// row waits for a server.
+	NSOp *Interval
+	// CodeOp and GarbageOp are its two parts, nil for wall time. Price is what a byte costs to
+	// collect, in ns.
+	CodeOp, GarbageOp *float64
+	Price             float64
+	// WallOp is the wall time of an operation, the median over the blocks.
+	WallOp *Interval
+	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
+	// where the baseline failed.
+	Ratio   *stats.Comparison
+	Verdict stats.Verdict
+	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
+	// the baseline; else nil.
+	Wall *stats.Comparison
+	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
+	// more; nil for wall time.
+	Tail *float64
+	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
+	// names one, else its case's fastest.
+	FloorRatio *Interval
+	BytesOp    *int64
+	AllocsOp   *int64
+	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
+	// not count them.
+	InstructionsOp *Interval
+	// Metrics are the row's other figures, by unit.
+	Metrics map[string]float64
+}
+
+// Analyze computes the figures that follow from a record.
+func Analyze(rec *record.Record) *Analysis {
+	a := &Analysis{Warnings: slices.Clone(rec.Run.Warnings)}
+	for _, name := range rec.Cases() {
+		a.Cases = append(a.Cases, AnalyzeCase(rec, name))
+	}
+	for i := range a.Cases {
+		for _, w := range []string{a.Cases[i].doubt(), a.Cases[i].disagreement()} {
+			if w != "" {
+				a.Warnings = append(a.Warnings, w)
+			}
+		}
+	}
+	return a
+}
+
+// AnalyzeCase is Analyze of one case.
+func AnalyzeCase(rec *record.Record, name string) CaseResult {
+	f := newFigured(rec, name)
+	c := CaseResult{Name: name, Blocks: len(f.blocks), figured: f}
+	for _, row := range f.rows {
+		result := f.figures(row)
+		c.Rows = append(c.Rows, result)
+		switch row.Role {
+		case record.RoleBaseline:
+			c.Baseline = result
+		case record.RoleControl:
+			c.Control = result
+		}
+	}
+	for _, result := range c.Rows {
+		result.Verdict = stats.Undecided
+		switch {
+		case result.NSOp == nil:
+		case result == c.Baseline:
+			result.Verdict = stats.Same
+		case c.Baseline != nil && c.Baseline.NSOp != nil:
+			c.compare(f, result, Margin(rec.Run.Precision))
+		}
+	}
+	c.floors(f)
+	sort.SliceStable(c.Rows, func(i, j int) bool {
+		a, b := c.Rows[i], c.Rows[j]
+		if a.NSOp == nil || b.NSOp == nil {
+			return a.NSOp != nil
+		}
+		return a.NSOp.Value < b.NSOp.Value
+	})
+	return c
+}
+
+// compare finds a row's ratio to the baseline and its verdict, and makes the row's figure the
+// baseline's times the ratio, so that the table's columns agree. A verdict of costs is refused
+// where the mean over all batches says otherwise.
+func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
+	p := f.pair(result.Row, c.Baseline.Row)
+	ratio := p.compare(p.values())
+	result.Ratio, result.Verdict = &ratio, stats.Decide(ratio, margin)
+	if len(p.series) == 0 || math.IsNaN(ratio.Ratio) {
+		return
+	}
+	result.NSOp.move(c.Baseline.NSOp.Value * ratio.Ratio)
+	if result.CodeOp == nil {
+		return
+	}
+	*result.CodeOp = result.NSOp.Value - *result.GarbageOp
+	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
+		result.Verdict = stats.Undecided
+	}
+	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
+		wall := p.compare(p.walls())
+		result.Wall = &wall
+	}
+}
+
+// floors finds the rows' multiples of their floors: the quotients of the figures, with the
+// intervals of paired blocks.
+func (c *CaseResult) floors(f *figured) {
+	var fastest *Result
+	for _, r := range c.Rows {
+		if r.Row.Role == record.RoleFloor && r.NSOp != nil && (fastest == nil || r.NSOp.Value < fastest.NSOp.Value) {
+			fastest = r
+		}
+	}
+	for _, r := range c.Rows {
+		floor := fastest
+		if r.Row.Floor != "" {
+			floor = c.Of(r.Row.Floor)
+		}
+		if r.NSOp == nil || floor == nil || floor.NSOp == nil {
+			continue
+		}
+		p := f.pair(r.Row, floor.Row)
+		ratio := p.compare(p.values())
+		r.FloorRatio = &Interval{ratio.Ratio, ratio.Low, ratio.High}
+		r.FloorRatio.move(r.NSOp.Value / floor.NSOp.Value)
+	}
+}
+
+// move moves an interval, with its bounds in proportion.
+func (i *Interval) move(to float64) {
+	by := to / i.Value
+	i.Value, i.Low, i.High = to, i.Low*by, i.High*by
+}
+
+// Stage is the stage that the case is of.
+func (c *CaseResult) Stage() string { return c.Rows[0].Row.Stage }
+
+// Ways are the contenders that a user can choose from: without floors, the control and those of
+// another revision.
+func (c *CaseResult) Ways() []*Result {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *Result) bool {
+		return r.Row.Role == record.RoleControl || r.Row.Role == record.RoleFloor || r.Row.OldOf != ""
+	})
+}
+
+// Unmeasured is why no row of the case was measured, if all have the same reason; else "".
+func (c *CaseResult) Unmeasured() string {
+	why := c.Rows[0].Row.Proof
+	for _, r := range c.Rows {
+		if r.Row.Proof != why || !why.Is(record.ProofNotMeasured) {
+			return ""
+		}
+	}
+	return string(why)
+}
+
+// Reason says why a row has no figures.
+func (r *Result) Reason() string {
+	if r.Row.OK() {
+		return string(record.ProofNotMeasured.Because("the run ended before its first block"))
+	}
+	return string(r.Row.Proof)
+}
+
+// Of returns the result of a contender, nil if the case has none of that name.
+func (c *CaseResult) Of(contender string) *Result {
+	for _, result := range c.Rows {
+		if result.Row.Contender == contender {
+			return result
+		}
+	}
+	return nil
+}
+
+// Margin is what an interval must clear for a verdict (see stats.Decide): the precision
+// asked for, at most 1%.
+func Margin(precision float64) float64 { return min(precision, 0.01) }
+
+func (f *figured) figures(row *record.Row) *Result {
+	result := &Result{Row: row}
+	var ns, cpu, bytes, allocs []float64
+	counters := map[string][]float64{}
+	var latencies *hdrhistogram.Histogram
+	for _, block := range f.blocks {
+		s := block.Of(row.Name)
+		if s == nil {
+			continue
+		}
+		result.Blocks++
+		result.Batches += len(s.WallNS)
+		ns = append(ns, stats.Median(s.NSPerOp(row.N)))
+		bytes = append(bytes, float64(s.BytesPerOp(row.N)))
+		allocs = append(allocs, float64(s.AllocsPerOp(row.N)))
+		if s.CPUNS != nil {
+			cpu = append(cpu, stats.Median(s.CPUNSPerOp(row.N)))
+		}
+		if h, err := s.Latencies(); err == nil && h != nil {
+			if latencies == nil {
+				latencies = h
+			} else {
+				latencies.Merge(h)
+			}
+		}
+		for unit, values := range s.Counters {
+			counters[unit] = append(counters[unit], record.CounterPerOp(values, row.N))
+		}
+	}
+	if !row.OK() || result.Blocks == 0 {
+		return result
+	}
+	value, low, high := stats.MedianInterval(ns, 0.95)
+	result.WallOp = &Interval{value, low, high}
+	wall := *result.WallOp
+	result.NSOp = &wall
+	result.BytesOp, result.AllocsOp = wholeMedian(bytes), wholeMedian(allocs)
+	result.Metrics = maps.Clone(row.Metrics)
+	if result.Metrics == nil {
+		result.Metrics = map[string]float64{}
+	}
+	if len(cpu) > 0 {
+		result.Metrics[record.ClientCPU] = stats.Median(cpu)
+	}
+	if row.Value == record.ValueCost {
+		f.cost(result)
+	}
+	if values := counters[record.Instructions]; values != nil {
+		value, low, high := stats.MedianInterval(values, 0.95)
+		result.InstructionsOp = &Interval{value, low, high}
+		delete(counters, record.Instructions)
+	}
+	for unit, values := range counters {
+		result.Metrics[unit] = stats.Median(values)
+	}
+	if latencies != nil {
+		for unit, percentile := range percentiles {
+			result.Metrics[unit] = float64(latencies.ValueAtPercentile(percentile))
+		}
+	}
+	return result
+}
+
+// cost fills in what an operation of the row costs.
+func (f *figured) cost(r *Result) {
+	own := stats.Compare(finite(f.levels(r.Row)), 0)
+	r.NSOp = &Interval{own.Ratio, own.Low, own.High}
+	r.Price = f.price(r.Row)
+	garbage := r.Price * f.costs.Bytes(f.place[r.Row.Name])
+	code := own.Ratio - garbage
+	r.CodeOp, r.GarbageOp = &code, &garbage
+	tail := stats.Median(finite(f.means(r.Row)))
+	if f.rec.Priced == nil {
+		tail = math.Exp(tail) / own.Ratio
+		r.Tail = &tail
+	}
+	r.Metrics[record.ClientCPU] = own.Ratio
+}
+
+// percentiles are the metrics that are read off a distribution of latencies.
+var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
+
+func wholeMedian(values []float64) *int64 {
+	n := int64(stats.Median(values))
+	return &n
+}
+
+// Widest is the half-width of the widest interval among the case's contenders and its
+// control, 0 if it has no ratios because its baseline failed. Floors do not count.
+func (c *CaseResult) Widest() float64 {
+	half := 0.0
+	for _, result := range c.Rows {
+		if result.Ratio != nil && result.Row.Role != record.RoleFloor {
+			half = max(half, result.Ratio.Within)
+		}
+	}
+	return half
+}
+
+// doubt is a warning if the control, which is the baseline again, differs from the baseline.
+func (c *CaseResult) doubt() string {
+	if c.Control == nil || c.Control.Ratio == nil || c.Control.Ratio.Low <= 1 && c.Control.Ratio.High >= 1 {
+		return ""
+	}
+	r := c.Control.Ratio
+	return fmt.Sprintf("%s: the control, which is the baseline again, measured %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
+		c.Name, fmt.Sprintf("%.3f (%.3f to %.3f)", r.Ratio, r.Low, r.High),
+		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
+}
+
+// disagreement names the rows for which wall time says something else than the cost.
+func (c *CaseResult) disagreement() string {
+	var apart []string
+	for _, r := range c.Rows {
+		if r.Wall != nil && r.Row.Role == record.RoleContender {
+			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Ratio, r.Wall.Low, r.Wall.High))
+		}
+	}
+	if apart == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: ratios are of costs, which are CPU time; by wall time it is %s", c.Name, strings.Join(apart, ", "))
+}

@@ -1,0 +1,153 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/internal/stats"
+	"postage/record"
+	"postage/record/recordtest"
+)
+
+const case0 = "Encode/msg=0/op=encode"
+
+func oneCase(t *testing.T, seed uint64, change func(*recordtest.Run)) (*record.Record, *CaseResult) {
+	t.Helper()
+	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: 14}
+	if change != nil {
+		change(r)
+	}
+	rec := r.Record()
+	c := AnalyzeCase(rec, case0)
+	return rec, &c
+}
+
+// The figures of a record whose truth is known: base takes 1000 ns, a 300, c 2000, the
+// floor 20.
+func TestAnalyze(t *testing.T) {
+	rec, c := oneCase(t, 1, nil)
+	var names []string
+	for _, r := range c.Rows {
+		names = append(names, record.Short(r.Row.Contender))
+	}
+	if names[0] != "memcpy" || names[1] != "a" || names[2] != "b" || names[len(names)-1] != "d" {
+		t.Errorf("not the fastest first: %v", names)
+	}
+	for contender, want := range map[string]struct {
+		ratio   float64
+		verdict stats.Verdict
+	}{"codec=a": {0.3, stats.Faster}, "codec=c": {2, stats.Slower}, "codec=control": {1, stats.Same}} {
+		r := c.Of(contender)
+		if math.Abs(r.Ratio.Ratio/want.ratio-1) > 0.03 || r.Ratio.Low > r.Ratio.Ratio || r.Ratio.High < r.Ratio.Ratio {
+			t.Errorf("%s: %+v, want %v", contender, r.Ratio, want.ratio)
+		}
+		if r.Verdict != want.verdict && contender != "codec=control" {
+			t.Errorf("%s: %s", contender, r.Verdict)
+		}
+		if floor := r.FloorRatio.Value; math.Abs(floor/(50*want.ratio)-1) > 0.05 {
+			t.Errorf("%s: %v times the floor", contender, floor)
+		}
+		if *r.AllocsOp != 2 || *r.BytesOp != 64 || r.Blocks != 14 || r.Batches != 14*12 {
+			t.Errorf("%s: %d allocs, %d bytes, %d blocks, %d batches", contender, *r.AllocsOp, *r.BytesOp, r.Blocks, r.Batches)
+		}
+	}
+	if c.Baseline.Ratio != nil || c.Baseline.Verdict != stats.Same || c.Control == nil || c.Stage() != "encode" {
+		t.Errorf("baseline %+v, control %+v", c.Baseline, c.Control)
+	}
+	if ways := c.Ways(); len(ways) != 5 || slices.ContainsFunc(ways, func(r *Result) bool { return r == c.Control || r.Row.Role == record.RoleFloor }) {
+		t.Errorf("%d ways", len(ways))
+	}
+	widest := 0.0
+	for _, r := range c.Rows {
+		if r.Ratio != nil && r.Row.Role != record.RoleFloor {
+			widest = max(widest, r.Ratio.HalfWidth)
+		}
+	}
+	if c.Widest() != widest || widest == 0 {
+		t.Errorf("widest %v, want %v", c.Widest(), widest)
+	}
+	// A record says the same each time it is asked.
+	if again := AnalyzeCase(rec, case0); again.Rows[1].Ratio.Low != c.Rows[1].Ratio.Low {
+		t.Error("another answer")
+	}
+}
+
+// Without proof there are no figures, and a control that differs is a warning.
+func TestAnalyzeWhatFailed(t *testing.T) {
+	rec, _ := oneCase(t, 2, nil)
+	rec.Row(case0 + "/codec=a").Proof = record.ProofFailed.Because("decoded 7, want 8")
+	c := &Analyze(rec).Cases[0]
+	a := c.Of("codec=a")
+	if a.NSOp != nil || a.Ratio != nil || a.AllocsOp != nil || a.Metrics != nil || a.Reason() != "failed: decoded 7, want 8" || c.Rows[len(c.Rows)-1] != a {
+		t.Errorf("%+v", a)
+	}
+	if c.Unmeasured() != "" {
+		t.Error(c.Unmeasured())
+	}
+	// Nothing has a ratio to a baseline that failed.
+	rec.Row(case0 + "/codec=base").Proof = record.ProofFailed.Because("bad base")
+	for _, r := range Analyze(rec).Cases[0].Rows {
+		if r.Ratio != nil || r.Verdict != stats.Undecided {
+			t.Errorf("%s: %v, %s", r.Row.Contender, r.Ratio, r.Verdict)
+		}
+	}
+	for i := range rec.Rows {
+		rec.Rows[i].Proof = record.ProofNotMeasured.Because("no time")
+	}
+	if got := Analyze(rec).Cases[0].Unmeasured(); got != "not measured: no time" {
+		t.Error(got)
+	}
+	rec.Blocks = nil
+	rec.Rows[0].Proof = record.ProofOK
+	if got := Analyze(rec).Cases[0].Of("codec=base").Reason(); !strings.Contains(got, "the run ended before its first block") {
+		t.Error(got)
+	}
+	rec, _ = oneCase(t, 3, func(r *recordtest.Run) { r.Slower = map[string]float64{case0 + "/codec=control": 1.2} })
+	if w := Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, measured 1.") {
+		t.Errorf("a control of 1.2: %v", w)
+	}
+}
+
+// Rows of one case are compared pair by pair, those of two from their times alone.
+func TestRatioOf(t *testing.T) {
+	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 4)), Cases: 2, Blocks: 14}
+	rec := r.Record()
+	paired, ok := RatioOf(rec, case0+"/codec=a", case0+"/codec=b")
+	if !ok || paired.Low > 0.6 || paired.High < 0.6 {
+		t.Errorf("%v %+v", ok, paired)
+	}
+	across, ok := RatioOf(rec, "Encode/msg=1/op=encode/codec=a", case0+"/codec=b")
+	if !ok || math.Abs(across.Value/0.6-1) > 0.03 || across.Low >= across.High {
+		t.Errorf("%v %+v", ok, across)
+	}
+	for _, row := range []string{"Encode/nowhere", ""} {
+		if _, ok := RatioOf(rec, row, case0+"/codec=b"); ok {
+			t.Errorf("a ratio of %q", row)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	a, b := QuantityOf(Interval{10, 7, 14}), QuantityOf(Interval{1, -3, 4})
+	for _, r := range []struct {
+		got, want Quantity
+	}{
+		{a.Plus(1, b), QuantityOf(Interval{11, 6, 16})}, // 3 and 4 below, 4 and 3 above
+		{a.Plus(-1, b), QuantityOf(Interval{9, 9 - math.Hypot(3, 3), 9 + math.Hypot(4, 4)})},
+		{a.Times(2), QuantityOf(Interval{20, 14, 28})},
+		{Exactly(3).Plus(2, Exactly(4)), Exactly(11)},
+	} {
+		if r.got != r.want {
+			t.Errorf("%+v, want %+v", r.got, r.want)
+		}
+	}
+	if !b.Undecided() || a.Undecided() || !a.Bounded() || (Quantity{}).Bounded() || a.Plus(1, Quantity{}).Known {
+		t.Error("what is known and decided")
+	}
+	if q := QuantityOf(Interval{1, math.Inf(-1), math.Inf(1)}); q.Bounded() || !q.Undecided() {
+		t.Errorf("%+v", q)
+	}
+}

@@ -1,0 +1,248 @@
+package verdict
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// Outcome is the verdict on a row's old and new code.
+type Outcome string
+
+const (
+	// Regressed: the new one is worse beyond chance and beyond the threshold.
+	Regressed Outcome = "regressed"
+	// Passed: if it is worse, then by less than the threshold.
+	Passed Outcome = "passed"
+	// Inconclusive: neither can be said.
+	Inconclusive Outcome = "inconclusive"
+	// NotGated: old and new did not take turns, so the difference may not come from the code.
+	NotGated Outcome = "not gated"
+)
+
+// familyLevel bounds the probability of calling any row changed when none is: slower in one
+// comparison of a hundred, faster in another.
+const familyLevel = 0.02
+
+// adviceMargin is the margin that the whole interval between two runs must exceed for a verdict.
+// Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/method.md, Old code
+// against new).
+const adviceMargin = 0.05
+
+// Changes is what two records say when they are compared.
+type Changes struct {
+	Old, New *record.Record
+	Limits   Thresholds
+	// Rows are those with figures in both records, but for controls and floors: the
+	// most important first.
+	Rows []Change
+	// Unmatched are the rows with figures in one of the records only.
+	Unmatched []Unmatched
+	// AcrossMachines reports that the records are from different machines: then nothing here says
+	// anything about the code.
+	AcrossMachines bool
+	// Paired says that old and new took turns in one run, which Old and New both are.
+	Paired bool
+	// Untimed is how many rows of a run against a revision have no figures for want of time.
+	Untimed  int
+	Warnings []string
+}
+
+// Change is what two records say of a row.
+type Change struct {
+	Old, New *Result
+	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's
+	// baseline, that the row's time is a multiple of in each run, so that a machine that was slower
+	// as a whole cancels; "" for none.
+	Anchor string
+	// Ratio is new/old with its 95% interval.
+	Ratio Interval
+	// P is the p-value of no change after Holm over all rows.
+	P float64
+	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
+	// too few blocks. Threshold is that of the row's time, as a fraction.
+	Seen, Threshold float64
+	// Spread is the standard deviation of the ratio between function layouts, as a fraction, beyond
+	// the spread of blocks with one layout; nil if there was one layout.
+	Spread *float64
+	// Verdict is faster, slower, same or undecided.
+	Verdict stats.Verdict
+	// Time is the outcome of the times alone, Outcome that of times and counts.
+	Time, Outcome Outcome
+	Counts        []Count
+	test          stats.Shift // of its block values
+	doubted       bool        // the mean CPU time says that it is beyond the threshold
+}
+
+// Count is a figure that does not depend on the machine's load and is compared exactly.
+type Count struct {
+	Metric   string // the threshold's name: "allocs", "bytes" or "size"
+	Unit     string
+	Old, New float64
+	Outcome  Outcome
+}
+
+// Unmatched is a row with figures in one record only, and why.
+type Unmatched struct {
+	Row    string
+	Reason string
+	Old    bool // it is the old record that has them
+}
+
+// judge gives each row a verdict and sorts the rows.
+func (c *Changes) judge(margin float64) {
+	var p []float64
+	for i := range c.Rows {
+		p = append(p, c.Rows[i].test.P)
+	}
+	for i, adjusted := range stats.Holm(p) {
+		c.Rows[i].P = adjusted
+		c.Rows[i].judge(c.Limits, margin)
+	}
+	slices.SortStableFunc(c.Rows, byImportance)
+}
+
+// judge sets the verdict and outcomes.
+func (c *Change) judge(limits Thresholds, margin float64) {
+	t := &c.test
+	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
+	c.Verdict = stats.Decide(stats.Comparison{Ratio: c.Ratio.Value, Low: c.Ratio.Low, High: c.Ratio.High}, margin)
+	if c.P > familyLevel && (c.Verdict == stats.Faster || c.Verdict == stats.Slower) {
+		c.Verdict = stats.Undecided
+	}
+	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
+	if limits.OrSeen && t.SeenAlone > math.Log1p(limits.Time) {
+		c.Threshold = min(math.Expm1(t.SeenAlone), mostSeen)
+	}
+	switch {
+	case c.Anchor != AnchorRounds:
+		c.Time = NotGated
+	case c.P <= familyLevel && t.Value >= math.Log1p(limits.Time):
+		c.Time = Regressed
+	case t.High < math.Log1p(c.Threshold) && !c.doubted:
+		c.Time = Passed
+	default:
+		c.Time = Inconclusive
+	}
+	c.Outcome = c.Time
+	for _, count := range c.Counts {
+		if count.Outcome == Regressed {
+			c.Outcome = Regressed
+		}
+	}
+}
+
+func caseResults(rec *record.Record) map[string]*CaseResult {
+	cases := map[string]*CaseResult{}
+	for _, name := range rec.Cases() {
+		c := AnalyzeCase(rec, name)
+		cases[name] = &c
+	}
+	return cases
+}
+
+// why says why the other record has no figures of a row.
+func why(r *Result) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Row.OK():
+		return ": it has no blocks in the other"
+	}
+	return ": the other says " + string(r.Row.Proof)
+}
+
+// counts compares what can be counted.
+func (c *Changes) counts(old, new *Result) []Count {
+	var counts []Count
+	add := func(metric, unit string, limit, was, is float64, old, new spread) {
+		count := Count{Metric: metric, Unit: unit, Old: was, New: is, Outcome: Passed}
+		if c.Old.Run.Seed != c.New.Run.Seed {
+			count.Outcome = NotGated
+		} else if new.low > old.high*(1+limit)+max(old.high-old.low, new.high-new.low) {
+			count.Outcome = Regressed
+		}
+		counts = append(counts, count)
+	}
+	allocs := func(s *record.Series, n int) []float64 { return whole(s.Allocs, n) }
+	bytes := func(s *record.Series, n int) []float64 { return whole(s.Bytes, n) }
+	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), spreadOf(c.Old, old.Row, allocs), spreadOf(c.New, new.Row, allocs))
+	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), spreadOf(c.Old, old.Row, bytes), spreadOf(c.New, new.Row, bytes))
+	if was, is := old.InstructionsOp, new.InstructionsOp; was != nil && is != nil {
+		executed := func(s *record.Series, n int) []float64 {
+			if values := s.Counters[record.Instructions]; values != nil {
+				return []float64{record.CounterPerOp(values, n)}
+			}
+			return nil
+		}
+		add("instructions", record.Instructions, c.Limits.Instructions, was.Value, is.Value, spreadOf(c.Old, old.Row, executed), spreadOf(c.New, new.Row, executed))
+	}
+	for _, unit := range slices.Sorted(maps.Keys(old.Row.Metrics)) {
+		was := old.Row.Metrics[unit]
+		if is, ok := new.Row.Metrics[unit]; ok && strings.HasSuffix(unit, "bytes") {
+			add("size", unit, c.Limits.Size, was, is, spread{was, was}, spread{is, is})
+		}
+	}
+	return counts
+}
+
+// spread is where most values of a count lie.
+type spread struct{ low, high float64 }
+
+// spreadOf is where the middle 80% of a row's values lie. It is one value where the contender does
+// the same each time, and remains so when a background goroutine allocated in a few of the batches.
+func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series, n int) []float64) spread {
+	var values []float64
+	for _, block := range rec.BlocksOf(row.Case) {
+		if s := block.Of(row.Name); s != nil {
+			values = append(values, figure(s, row.N)...)
+		}
+	}
+	slices.Sort(values)
+	return spread{values[len(values)/10], values[(len(values)-1)*9/10]}
+}
+
+// whole are counts of batches of n operations, an operation, rounded down.
+func whole(totals []int64, n int) []float64 {
+	var each []float64
+	for _, total := range totals {
+		each = append(each, float64(total/int64(n)))
+	}
+	return each
+}
+
+// byImportance puts rows that need attention first, the largest change first among them.
+func byImportance(a, b Change) int {
+	rank := map[Outcome]int{Regressed: 0, Inconclusive: 1, Passed: 2, NotGated: 3}
+	size := func(c Change) float64 {
+		if c.Outcome == Passed {
+			return -math.Abs(c.test.Value)
+		}
+		return -c.test.Value
+	}
+	return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(size(a), size(b)), cmp.Compare(a.Old.Row.Name, b.Old.Row.Name))
+}
+
+// Outcome is the outcome of the comparison as a whole: its worst row's.
+func (c *Changes) Outcome() Outcome {
+	worst := Passed
+	if !c.Paired {
+		worst = NotGated
+	} else if c.Untimed > 0 {
+		worst = Inconclusive
+	}
+	for i := range c.Rows {
+		switch c.Rows[i].Outcome {
+		case Regressed:
+			return Regressed
+		case Inconclusive:
+			worst = Inconclusive
+		}
+	}
+	return worst
+}

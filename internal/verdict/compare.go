@@ -1,0 +1,155 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// CompareRecords compares two records, row by row, as advice: the difference between two runs may
+// not come from the code, and no interval computed from them covers that (docs/method.md, Old code
+// against new). Times are gated by [ComparePaired] alone.
+//
+//  1. A row's time is taken as a multiple of the case's baseline's in the same run, so that a
+//     slower machine cancels out. The baseline itself is compared by its times alone, and gets no
+//     verdict.
+//  2. The shift of the block values, which are not paired, is estimated by Hodges-Lehmann, with the
+//     exact interval and p-value of Mann-Whitney. A row is faster or slower if its whole interval
+//     is beyond 5%.
+//  3. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run
+//     do not agree on one, because the inputs differ or maps are laid out at random, it
+//     has to lie beyond the old batches by more than the batches of either run differ.
+//     Where the runs' seeds differ, so do their inputs, and counts are not compared.
+//
+// Controls, floors, and rows of another revision in one of the runs are not compared.
+func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
+	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
+	if c.AcrossMachines {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s", old.Machine.Identity(), new.Machine.Identity()))
+	}
+	if a, b := old.Machine.Go, new.Machine.Go; a != b {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("old was measured with %s, new with %s", a, b))
+	}
+	if text := unlike(&old.Run, &new.Run); text != "" {
+		c.Warnings = append(c.Warnings, text)
+	}
+	oldCases, newCases := caseResults(old), caseResults(new)
+	var u stats.Unpaired
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Cases(), new.Cases())))) {
+		from := len(c.Rows)
+		c.match(oldCases[name], newCases[name])
+		base := c.baseline(oldCases[name], newCases[name])
+		for i := from; i < len(c.Rows); i++ {
+			row := &c.Rows[i]
+			values := absolute
+			if base != nil && base.Name != row.New.Row.Name {
+				row.Anchor = base.Contender
+				values = func(rec *record.Record, r *record.Row) []float64 {
+					return BlockValues(rec, r, rec.Row(base.Name))
+				}
+			}
+			row.test = u.Shift(values(old, row.Old.Row), values(new, row.New.Row), familyLevel)
+		}
+	}
+	c.judge(adviceMargin)
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Anchor == "" || r.Verdict == stats.Same {
+			r.Verdict = stats.Undecided
+		}
+	}
+	return c
+}
+
+// unlike lists differences in settings that figures depend on.
+func unlike(old, new *record.Run) string {
+	var parts []string
+	if old.Seed != new.Seed {
+		parts = append(parts, fmt.Sprintf("old was measured with seed %d, new with seed %d: their inputs differ, and sizes and allocations are not compared", old.Seed, new.Seed))
+	}
+	if old.GOMAXPROCS != new.GOMAXPROCS {
+		parts = append(parts, fmt.Sprintf("old was measured with GOMAXPROCS %d, new with %d", old.GOMAXPROCS, new.GOMAXPROCS))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// baseline is the case's baseline if it is one row, with figures, in both records, else nil.
+func (c *Changes) baseline(old, new *CaseResult) *record.Row {
+	if old == nil || new == nil || old.Baseline == nil || new.Baseline == nil || old.Baseline.NSOp == nil || new.Baseline.NSOp == nil ||
+		old.Baseline.Row.Name != new.Baseline.Row.Name {
+		return nil
+	}
+	if a, b := old.Baseline.Row.Module, new.Baseline.Row.Module; a != b {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too", new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
+	}
+	return new.Baseline.Row
+}
+
+// match finds the rows of a case that both records have figures of.
+func (c *Changes) match(old, new *CaseResult) {
+	results := func(c *CaseResult) map[string]*Result {
+		m := map[string]*Result{}
+		if c != nil {
+			for _, r := range c.Rows {
+				if role := r.Row.Role; (role == record.RoleContender || role == record.RoleBaseline) && r.Row.OldOf == "" {
+					m[r.Row.Name] = r
+				}
+			}
+		}
+		return m
+	}
+	olds, news := results(old), results(new)
+	names := slices.Sorted(maps.Keys(olds))
+	for _, name := range slices.Sorted(maps.Keys(news)) {
+		if olds[name] == nil {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		o, n := olds[name], news[name]
+		inOld, inNew := o != nil && o.NSOp != nil, n != nil && n.NSOp != nil
+		switch {
+		case inOld && inNew:
+			c.Rows = append(c.Rows, Change{Old: o, New: n, Counts: c.counts(o, n)})
+		case inOld:
+			c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(n), true})
+		case inNew:
+			c.Unmatched = append(c.Unmatched, Unmatched{name, "in new only" + why(o), false})
+		}
+	}
+}
+
+// absolute gives the logarithms of a row's times by block.
+func absolute(rec *record.Record, row *record.Row) []float64 {
+	var values []float64
+	for _, block := range rec.BlocksOf(row.Case) {
+		if s := block.Of(row.Name); s != nil {
+			values = append(values, math.Log(stats.Median(s.NSPerOp(row.N))))
+		}
+	}
+	return values
+}
+
+// RatioOf is the time of a row as a multiple of another's in one run: paired where both
+// are of one case, else from the times alone, which is wider. It is false if either has
+// no figures.
+func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
+	a, b := rec.Row(row), rec.Row(base)
+	if a == nil || b == nil || !a.OK() || !b.OK() {
+		return Interval{}, false
+	}
+	if a.Case == b.Case {
+		values := BlockValues(rec, a, b)
+		c := stats.Compare(values, rec.Run.Between)
+		return Interval{c.Ratio, c.Low, c.High}, len(values) > 0
+	}
+	x, y := absolute(rec, b), absolute(rec, a)
+	var u stats.Unpaired
+	s := u.Shift(x, y, familyLevel)
+	return Interval{math.Exp(s.Value), math.Exp(s.Low), math.Exp(s.High)}, len(x) > 0 && len(y) > 0
+}

@@ -1,0 +1,146 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"postage/internal/stats"
+	"postage/record"
+	"postage/record/recordtest"
+)
+
+func change(t *testing.T, c *Changes, row string) *Change {
+	t.Helper()
+	for i := range c.Rows {
+		if c.Rows[i].New.Row.Name == row {
+			return &c.Rows[i]
+		}
+	}
+	t.Fatalf("no row %s", row)
+	return nil
+}
+
+// Between two runs a row gets a verdict if its whole interval is beyond 5%, and is never gated,
+// however slow: rows of the same code move that much with the state of the machine. The baseline
+// gets none, and a change of its version is reported.
+func TestTwoRunsAreAdvice(t *testing.T) {
+	const base = "Encode/msg=0/op=encode/codec=base"
+	slower := map[string]float64{"Encode/msg=0/op=encode/codec=a": 1.2, "Encode/msg=0/op=encode/codec=b": 0.8, "Encode/msg=0/op=encode/codec=c": 1.055}
+	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 1, Blocks: 14, Modules: map[string]string{"codec=base": "m v1"}}
+	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 3)), Cases: 1, Blocks: 14, Slower: slower, Modules: map[string]string{"codec=base": "m v2"}}
+	c := CompareRecords(old.Record(), now.Record(), DefaultThresholds())
+	for name, want := range map[string]stats.Verdict{"a": stats.Slower, "b": stats.Faster, "c": stats.Undecided, "d": stats.Undecided, "base": stats.Undecided} {
+		r := change(t, c, "Encode/msg=0/op=encode/codec="+name)
+		if f := slower[r.New.Row.Name]; f != 0 && math.Abs(r.Ratio.Value/f-1) > 0.03 || r.Verdict != want || r.Outcome != NotGated || r.Time != NotGated {
+			t.Errorf("%s: %s, %s, %+v", name, r.Verdict, r.Outcome, r.Ratio)
+		}
+		if anchor := map[bool]string{true: "", false: "codec=base"}[name == "base"]; r.Anchor != anchor {
+			t.Errorf("%s: anchor %q", name, r.Anchor)
+		}
+	}
+	if c.Outcome() != NotGated || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "its baseline was m v1 and is now m v2") {
+		t.Errorf("%s, warnings %v", c.Outcome(), c.Warnings)
+	}
+	now.Slower = map[string]float64{base: 3, "Encode/msg=0/op=encode/codec=control": 3}
+	if r := change(t, CompareRecords(old.Record(), now.Record(), DefaultThresholds()), base); r.Verdict != stats.Undecided || r.Outcome != NotGated {
+		t.Errorf("a baseline that takes three times as long: %s %s", r.Verdict, r.Outcome)
+	}
+}
+
+// One allocation or byte more is a regression, whatever the time; what differs from
+// block to block is not.
+func TestCountsAreExact(t *testing.T) {
+	const row = "Encode/msg=0/op=encode/codec=a"
+	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10}
+	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10, Allocs: map[string]int64{row: 1}}
+	c := CompareRecords(old.Record(), now.Record(), DefaultThresholds())
+	if r := change(t, c, row); r.Time != NotGated || r.Outcome != Regressed || r.Counts[0] != (Count{"allocs", "allocs/op", 2, 3, Regressed}) {
+		t.Errorf("%+v", r)
+	}
+	allowed := DefaultThresholds()
+	allowed.Allocs = 0.5
+	now.Rand, old.Rand = rand.New(rand.NewPCG(7, 6)), rand.New(rand.NewPCG(7, 6))
+	if r := change(t, CompareRecords(old.Record(), now.Record(), allowed), row); r.Outcome != NotGated {
+		t.Errorf("one of two more, 50%% allowed: %v", r.Outcome)
+	}
+	a, b := now.Record(), now.Record()
+	b.Row(row).Metrics["encoded-bytes"] = 378
+	if r := change(t, CompareRecords(a, b, DefaultThresholds()), row); r.Outcome != Regressed {
+		t.Error("a larger encoding passed")
+	}
+}
+
+// Runs whose seeds differ had other inputs: the sizes of those say nothing about the code.
+func TestOtherInputs(t *testing.T) {
+	const row = "Encode/msg=0/op=encode/codec=a"
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10}
+	old, now := s.Record(), s.Record()
+	now.Row(row).Metrics["encoded-bytes"] = 378
+	if c := CompareRecords(old, now, DefaultThresholds()); len(c.Warnings) != 0 || change(t, c, row).Outcome != Regressed {
+		t.Errorf("the same seed: %q, %+v", c.Warnings, change(t, c, row))
+	}
+	now.Run.Seed = 7
+	c := CompareRecords(old, now, DefaultThresholds())
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "seed 1, new with seed 7") || change(t, c, row).Outcome != NotGated {
+		t.Errorf("another seed: %q, %+v", c.Warnings, change(t, c, row))
+	}
+	now.Run.Seed, now.Run.GOMAXPROCS = old.Run.Seed, 1
+	if c := CompareRecords(old, now, DefaultThresholds()); !strings.Contains(c.Warnings[0], "GOMAXPROCS 2, new with 1") || change(t, c, row).Outcome != Regressed {
+		t.Errorf("another GOMAXPROCS: %q, %+v", c.Warnings, change(t, c, row))
+	}
+}
+
+// Rows of one record only are named, and so are two machines.
+func TestWhatCannotBeSaid(t *testing.T) {
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 8)), Cases: 1, Blocks: 8}
+	old, now := s.Record(), s.Record()
+	old.Rows, now.Rows = old.Rows[:4], now.Rows[:3]
+	c := CompareRecords(old, now, DefaultThresholds())
+	if len(c.Unmatched) != 1 || c.Unmatched[0].Reason != "in old only" {
+		t.Errorf("%v", c.Unmatched)
+	}
+	now = s.Record()
+	now.Rows[2].Proof = record.ProofFailed + "wrong"
+	c = CompareRecords(s.Record(), now, DefaultThresholds())
+	if len(c.Unmatched) != 1 || !strings.Contains(c.Unmatched[0].Reason, "failed: wrong") {
+		t.Errorf("%v", c.Unmatched)
+	}
+	now.Machine.Cores = 64
+	if c := CompareRecords(s.Record(), now, DefaultThresholds()); !c.AcrossMachines {
+		t.Error("two machines were not noticed")
+	}
+	empty := CompareRecords(&record.Record{}, &record.Record{}, DefaultThresholds())
+	if len(empty.Rows) != 0 || len(empty.Unmatched) != 0 {
+		t.Error("rows of nothing")
+	}
+}
+
+func TestParseThresholds(t *testing.T) {
+	got, err := ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\n"))
+	if want := (Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"", "allocs: 0\n"} {
+		if got, err := ParseThresholds([]byte(text)); err != nil || got != DefaultThresholds() {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"tme: 5%": "tme", "time: fast": "want a percentage", "time: -1": "want a percentage", "time: 0": "must be above 0%", "time: [1]": "want a percentage", "time: NaN": "want a percentage",
+	} {
+		if _, err := ParseThresholds([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func FuzzParseThresholds(f *testing.F) {
+	f.Add([]byte("time: 5%\nallocs: 0\nbytes: 0\nsize: 0\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if th, err := ParseThresholds(text); err == nil && (!(th.Time > 0) || th.Allocs < 0 || th.Bytes < 0 || th.Size < 0) {
+			t.Errorf("%q: %+v", text, th)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// Machines is what records of several machines say of the same rows. Machines are compared by
+// ratios alone: a row's to its case's baseline, which took turns with it on the same machine. No
+// interval holds figures of two machines.
+type Machines struct {
+	Names   []string // of the machines, or of the records
+	Records []*record.Record
+	// Rows are those that some record has figures of, but for controls; baselines come first in
+	// their case.
+	Rows     []MachinesRow
+	Warnings []string
+}
+
+// MachinesRow is what the records say of one row.
+type MachinesRow struct {
+	Row     *record.Row // of the first record that has it
+	Results []*Result   // of each record, nil where it does not have the row
+	// Baselines are the contenders that the ratios are to. Where they differ, ratios are not
+	// compared.
+	Baselines []string
+	// Apart is the factor between the two intervals that are farthest apart, 1 if all overlap.
+	Apart float64
+	// Opposed says that the row is faster than the baseline on one machine, and slower on another.
+	Opposed bool
+}
+
+// CompareMachines compares what records say of the rows that they have in common.
+func CompareMachines(names []string, records []*record.Record) *Machines {
+	m := &Machines{Names: names, Records: records}
+	places := map[string]int{} // in m.Rows
+	for i, rec := range records {
+		a := Analyze(rec)
+		for _, w := range a.Warnings {
+			m.Warnings = append(m.Warnings, names[i]+": "+w)
+		}
+		for j := range a.Cases {
+			for _, r := range a.Cases[j].Rows {
+				if r.Row.Role == record.RoleControl || r.Row.OldOf != "" {
+					continue
+				}
+				place, known := places[r.Row.Name]
+				if !known {
+					place = len(m.Rows)
+					places[r.Row.Name] = place
+					m.Rows = append(m.Rows, MachinesRow{Row: r.Row, Results: make([]*Result, len(records)), Baselines: make([]string, len(records))})
+				}
+				m.Rows[place].Results[i] = r
+				if b := a.Cases[j].Baseline; b != nil {
+					m.Rows[place].Baselines[i] = b.Row.Contender
+				}
+			}
+		}
+	}
+	m.Rows = slices.DeleteFunc(m.Rows, func(r MachinesRow) bool {
+		return !slices.ContainsFunc(r.Results, func(r *Result) bool { return r != nil && r.NSOp != nil })
+	})
+	order := map[string]int{}
+	for _, r := range m.Rows {
+		if _, known := order[r.Row.Case]; !known {
+			order[r.Row.Case] = len(order)
+		}
+	}
+	rank := func(r MachinesRow) int {
+		first := 1
+		if r.Row.Role == record.RoleBaseline {
+			first = 0
+		}
+		return 2*order[r.Row.Case] + first
+	}
+	slices.SortStableFunc(m.Rows, func(a, b MachinesRow) int { return rank(a) - rank(b) })
+	for i := range m.Rows {
+		m.Rows[i].judge()
+	}
+	m.doubts()
+	return m
+}
+
+// judge finds how far the row's ratios are apart.
+func (r *MachinesRow) judge() {
+	r.Apart = 1
+	if r.mixed() {
+		return
+	}
+	low, high := 0.0, math.Inf(1) // the highest lower bound, and the lowest upper one
+	verdicts := map[stats.Verdict]bool{}
+	for _, result := range r.Results {
+		if result != nil && result.Ratio != nil {
+			low, high = max(low, result.Ratio.Low), min(high, result.Ratio.High)
+			verdicts[result.Verdict] = true
+		}
+	}
+	if low > high {
+		r.Apart = low / high
+	}
+	r.Opposed = verdicts[stats.Faster] && verdicts[stats.Slower]
+}
+
+// mixed says that the ratios are not to the same contender.
+func (r *MachinesRow) mixed() bool {
+	named := slices.DeleteFunc(slices.Clone(r.Baselines), func(name string) bool { return name == "" })
+	return len(slices.Compact(named)) > 1
+}
+
+// doubts warns of records that differ in more than the machine.
+func (m *Machines) doubts() {
+	mixed := map[string]bool{} // cases
+	for i := range m.Rows {
+		if r := &m.Rows[i]; r.mixed() && !mixed[r.Row.Case] {
+			mixed[r.Row.Case] = true
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s: its baseline is not the same everywhere (%s): its ratios are not compared", r.Row.Case, strings.Join(r.Baselines, ", ")))
+		}
+	}
+	first := &m.Records[0].Run
+	differ := func(what string, a, b any, i int) {
+		if a != b {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s was measured with %s %v, %s with %v: ratios may differ for that reason", m.Names[0], what, a, m.Names[i], b))
+		}
+	}
+	for i := 1; i < len(m.Records); i++ {
+		run := &m.Records[i].Run
+		differ("seed", first.Seed, run.Seed, i)
+		differ("GOMAXPROCS", first.GOMAXPROCS, run.GOMAXPROCS, i)
+		differ("the Go version", m.Records[0].Machine.Go, m.Records[i].Machine.Go, i)
+		if m.Records[0].Machine.GOARCH == m.Records[i].Machine.GOARCH && first.Program != run.Program {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s and %s were measured with different programs: ratios may differ for that reason", m.Names[0], m.Names[i]))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// AnchorRounds is the anchor of rows whose old versions took part in the same rounds.
+const AnchorRounds = "the same rounds"
+
+// IsAgainst reports whether the run was against an old revision, so that ComparePaired has
+// something to compare.
+func IsAgainst(rec *record.Record) bool {
+	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" }) || IsSame(rec)
+}
+
+// IsSame reports whether nothing was measured against the revision, as all is the same code.
+func IsSame(rec *record.Record) bool {
+	return len(rec.Rows) == 0 && slices.ContainsFunc(rec.Run.Patterns, func(p string) bool { return strings.HasPrefix(p, "-against=") })
+}
+
+// ComparePaired compares the rows of a run with their old versions, which took turns with them in
+// the same run.
+//
+//  1. A row's cost is compared, or its wall time where it waits: by the values of its blocks, new
+//     against old (see [BlockValues]). So are the mean CPU time of all batches and wall time, which
+//     show what other goroutines do and what only some pieces have.
+//  2. Blocks with the same function layout are one group, and the tests of all rows are those of
+//     [stats.Moderated].
+//  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
+//     side), and the estimate to be at the threshold. Passed needs the upper bound under it, and
+//     the mean CPU time not to say otherwise. It is not adjusted for many rows, as each row that is
+//     really beyond the threshold must be missed by itself.
+//  4. Counts are compared as by [CompareRecords].
+func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
+	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
+	cases := caseResults(rec)
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		if row.OldOf == "" {
+			continue
+		}
+		results := cases[row.Case]
+		o, n := results.named(row.Name), results.named(row.OldOf)
+		inOld, inNew := o.NSOp != nil, n != nil && n.NSOp != nil
+		switch {
+		case inOld && inNew:
+			c.Rows = append(c.Rows, Change{Old: o, New: n, Anchor: AnchorRounds, Counts: c.counts(o, n)})
+		case inOld:
+			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in old only" + why(n), true})
+		case inNew:
+			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in new only" + why(o), false})
+		}
+	}
+	if len(rec.Rows) == 0 {
+		c.Warnings = append(c.Warnings, rec.Run.Warnings...) // that all is the same code
+	}
+	level := familyLevel / float64(max(1, len(c.Rows)))
+	few := 0
+	var costs, means, walls []stats.Grouped
+	figures := map[string]*figured{}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		name := r.New.Row.Case
+		if figures[name] == nil {
+			figures[name] = newFigured(rec, name)
+		}
+		p := figures[name].pair(r.New.Row, r.Old.Row)
+		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
+		if r.New.Row.Value == record.ValueCost {
+			means = append(means, p.grouped(p.means()))
+		} else {
+			means = append(means, nil)
+		}
+	}
+	tests, spreads := stats.Moderated(costs, level, familyLevel)
+	byMean, _ := stats.Moderated(means, level, familyLevel)
+	byWall, _ := stats.Moderated(walls, level, familyLevel)
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		r.test = tests[i]
+		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
+			r.Spread = &spreads[i]
+		}
+		if r.New.Row.Value == record.ValueCost {
+			threshold := math.Log1p(limits.Time)
+			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
+			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
+		}
+		if n := len(rec.BlocksOf(r.New.Row.Case)); n < stats.MinBlocks {
+			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenAlone: math.Inf(1)}
+			few++
+		}
+	}
+	if few > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to show any change: that takes %d blocks",
+			few, len(c.Rows), stats.MinBlocks))
+	}
+	c.judge(Margin(rec.Run.Precision))
+	return c
+}
+
+// grouped are values of the blocks by their programs' function layout; each block alone where there
+// is one layout.
+func (p *pair) grouped(values []float64) stats.Grouped {
+	byLayout := map[int][]float64{}
+	for i, v := range values {
+		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
+	}
+	if len(byLayout) < 2 {
+		return stats.Alone(values)
+	}
+	var groups stats.Grouped
+	for _, layout := range slices.Sorted(maps.Keys(byLayout)) {
+		groups = append(groups, byLayout[layout])
+	}
+	return groups
+}
+
+// named returns the result of a row, nil if the case has none of that name.
+func (c *CaseResult) named(row string) *Result {
+	for _, result := range c.Rows {
+		if result.Row.Name == row {
+			return result
+		}
+	}
+	return nil
+}

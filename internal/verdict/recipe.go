@@ -1,0 +1,46 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"postage/internal/stats"
+	"postage/internal/words"
+	"postage/record"
+)
+
+// Recipe says what to do about a run that is inconclusive: the budget that its rows would have
+// enough time with. It is "" for any other outcome.
+func (c *Changes) Recipe() string {
+	if !c.Paired || c.Outcome() != Inconclusive {
+		return ""
+	}
+	all := len(c.Rows) + c.Untimed
+	needed, fewest, few := stats.MinBlocks, math.MaxInt, c.Untimed
+	for i := range c.Rows {
+		if n := len(c.New.BlocksOf(c.Rows[i].New.Row.Case)); n < needed {
+			few, fewest = few+1, min(fewest, n)
+		}
+	}
+	if few == 0 {
+		return "a larger --budget narrows the intervals, and so does measuring fewer rows"
+	}
+	if c.Untimed > 0 {
+		fewest = 1
+	}
+	budget := time.Duration(float64(c.New.Run.Elapsed)*float64(needed)/float64(max(1, fewest))*1.2).Truncate(time.Minute) + time.Minute
+	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
+}
+
+// untimed are the cases of which a row and its old version were not measured, as the budget was
+// used up.
+func untimed(rec *record.Record) int {
+	cases := map[string]bool{}
+	for i := range rec.Rows {
+		if r := &rec.Rows[i]; r.OldOf != "" && r.Proof.Is(record.ProofNotMeasured) && len(rec.BlocksOf(r.Case)) == 0 {
+			cases[r.Case] = true
+		}
+	}
+	return len(cases)
+}
