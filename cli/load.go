@@ -74,46 +74,46 @@ func loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load [URL]",
 		Short: "Send requests at a constant rate, and say how long they took",
-		Long: `Load sends requests at a rate that does not depend on the server (an open loop), and counts
-each latency from when the request was due, so that a server that stalls cannot hide it.
-With --rate max every connection sends its next request as soon as it has an answer (a closed
-loop), for throughput. Without a URL it starts a server of its own, in another process.
+		Long: `Load sends requests at a rate that does not depend on the server (an open loop),
+and counts each latency from when the request was due, so that a server that
+stalls cannot hide it. With --rate max every connection sends its next request
+as soon as it has an answer (a closed loop), for throughput. Without a URL it
+starts a server of its own, in another process.
 
-Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid; 1 if not;
-2 for wrong usage or a fault of the tool; 130 if interrupted: what was measured is printed.`,
+Exit status: 0 if all succeeded and, at a rate, the latencies are valid; 1 if
+not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 		Example: `  postage load --rate 1000 https://localhost:8443/hello
-  postage load --rate max --proto http2 -X PUT --body @order.json http://localhost:8080/orders
-  postage load --proto grpc --method pkg.Service/Method --body @request.json http://localhost:50051
-  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/
-  postage load --proto http3                      the built-in server`,
+  postage load --rate max -X PUT -d @order.json http://localhost:8080/orders
+  postage load --proto grpc --method pkg.Service/Call http://localhost:50051
+  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLoad(cmd, args, &f) },
 	}
 	flags := cmd.Flags()
 	f.rate = 100
-	flags.Var(&f.rate, "rate", "requests a second, or max for as many as possible (closed loop)")
-	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send, or how long each try of --slo sends")
+	flags.Var(&f.rate, "rate", "requests a second, or max")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the most that a connection, or the answer to a request, may take")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.StringVar(&f.stages, "stages", "", "rates that change, in place of --rate and --duration: `10s:0..500,1m:500` is a ramp followed by a constant rate")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc, websocket (which ws:// and wss:// URLs imply), or over HTTP/1.1:\nconnect, grpc-web, sse (server-sent events; answered by the first event)")
-	flags.StringVarP(&f.verb, "request", "X", "", "HTTP method, such as PUT (default GET, or POST with a body)")
-	flags.StringVar(&f.method, "method", "", "gRPC method: `pkg.Service/Method`")
-	flags.IntVarP(&f.conns, "conns", "c", 10, "number of connections")
-	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each connection (http1: 1)")
-	flags.StringVarP(&f.body, "body", "d", "", "the body, `text or @file`; for gRPC, the message as JSON")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2 (prior knowledge without TLS), http3, grpc, connect, grpc-web, sse (server-sent events), websocket (or a ws:// URL)")
+	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
+	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
+	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
+	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
+	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file; for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.Float64Var(&f.speed, "speed", 1, "how many times as fast to replay")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`name: value`, may be repeated")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`field`, name: value, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
 	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several; for sse, events to wait for (0: all)")
-	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms, max<=1s, mean<2ms, errors<0.1%, 503<1% or rate>=990, may be repeated; the exit status is 1 if one is not kept")
+	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives`")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "`objective` such as p99<5ms, max<=1s, mean<2ms, errors<0.1%, 503<1%, rate>=990; the exit status is 1 if it is not kept; may be repeated")
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
 	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
@@ -123,7 +123,7 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
-	flags.StringVar(&f.html, "html", "", "write a page with plots of latency and rate over time, and of the distribution, to `file`")
+	flags.StringVar(&f.html, "html", "", "write a page with plots to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringVar(&f.prometheusWrite, "prometheus-write", "", "send the metrics every second to `URL` by Prometheus' remote write")
@@ -131,13 +131,25 @@ Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stalls for `length/interval`, such as 200ms/2s")
 	flags.Int64VarP(&f.most, "max-requests", "n", 0, "send no more than this many")
-	flags.StringVar(&f.expect, "expect", "", "`statuses` that are successes, such as 2xx,304 (default 2xx)")
+	flags.StringVar(&f.expect, "expect", "", "`statuses` that are successes, such as 2xx,304")
 	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `address` (host:port, or the path of a UNIX socket) in place of the URL's")
 	flags.IntVar(&f.serverPID, "server-pid", 0, "also measure the CPU time of the server: the process `PID` here, and those that it started")
 	flags.StringVar(&f.serverMetrics, "server-metrics", "", "also measure the CPU time, allocations and garbage collections that the server exports to Prometheus at `URL`")
 	f.fleet.register(flags)
-	groupedUsage(cmd)
+	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json html", loadGroups...)
 	return cmd
+}
+
+// loadGroups are the flags of `postage load` as its help lists them.
+var loadGroups = []flagGroup{
+	{"What is sent", "request header body targets data replay speed cookies method proto-file messages"},
+	{"When, and how much", "rate duration max-requests stages arrivals warm-up wait timeout"},
+	{"Where to, and how", "proto conns streams connect-to insecure ca cert key cpu"},
+	{"What is a success", "expect assert slo"},
+	{"Output", "json csv html hgrm hdr-log prometheus prometheus-write server-pid server-metrics"},
+	{"On Kubernetes", "kubernetes workers image namespace kubeconfig service-account host-network attach"},
+	{"The built-in server", "tls server-stall"},
+	{"This command", "config config-schema help"},
 }
 
 // A rateFlag is a rate in requests a second; 0 is "max".

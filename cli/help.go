@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A flagGroup is some of a command's flags, by name, as its help lists them.
+type flagGroup struct{ title, flags string }
+
+// helpInGroups has a command's help list the flags of its first use alone, in that order, and all
+// of them, in groups, for `--help all`. Flags that are in no group come last there.
+func helpInGroups(cmd *cobra.Command, first string, groups ...flagGroup) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmp.Or(cmd.Long, cmd.Short), cmd.UseLine(), cmd.Example)
+		listed := map[string]bool{}
+		list := func(title string, names []string) {
+			set := pflag.NewFlagSet("", pflag.ContinueOnError)
+			set.SortFlags = false
+			for _, name := range names {
+				if f := cmd.Flags().Lookup(name); !f.Hidden && !listed[name] {
+					listed[name] = true
+					set.AddFlag(f)
+				}
+			}
+			if set.HasFlags() {
+				fmt.Fprintf(out, "\n%s:\n%s", title, set.FlagUsagesWrapped(helpWidth))
+			}
+		}
+		if !slices.Contains(cmd.Flags().Args(), "all") {
+			list("Flags", strings.Fields(first))
+			fmt.Fprintf(out, "\n%s --help all lists the other flags.\n", cmd.CommandPath())
+			return
+		}
+		var rest []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { rest = append(rest, f.Name) })
+		for _, g := range groups {
+			list(g.title, strings.Fields(g.flags))
+		}
+		list("Others", rest)
+	})
+}
+
+// helpWidth is how many columns a command's help takes.
+const helpWidth = 80
