@@ -49,7 +49,7 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %d rows alone, %d turns of %v each", len(entries), turnsOfAccuracy, plainFor)
+	say(cmd, "%d rows alone, %d turns of %v each", len(entries), turnsOfAccuracy, plainFor)
 	c := lab.Conductor{Command: command}
 	figures, err := c.Plain(cmd.Context(), entries, rec, turnsOfAccuracy, plainFor)
 	if err != nil {

@@ -36,7 +36,7 @@ func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remov
 		case err != nil:
 			err = fmt.Errorf("--against %s: %w", name, err)
 		default:
-			say(cmd, "postage: built in %v", time.Since(begun).Round(100*time.Millisecond))
+			say(cmd, "built in %v", time.Since(begun).Round(100*time.Millisecond))
 		}
 	}()
 	info, ok := debug.ReadBuildInfo()
@@ -56,7 +56,7 @@ func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remov
 		return both, nil, err
 	}
 	remove = func() error { return errors.Join(old.Close(), now.Close()) }
-	say(cmd, "postage: building this program at %s and from the working tree, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
+	say(cmd, "building this program at %s and from the working tree, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
 	target := build.Target{Package: info.Path, Flags: buildFlags(ctx, info)}
 	if both.old, err = buildLayouts(ctx, old, target, layouts); err == nil {
 		both.now, err = buildLayouts(ctx, now, target, layouts)

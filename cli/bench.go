@@ -226,7 +226,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	options := bench.Options{
 		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, All: flags.all, Old: flags.old, New: flags.new,
 		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
-		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
+		Say: func(format string, a ...any) { say(cmd, ""+format, a...) },
 	}
 	if flags.bisect != "" {
 		return bisect(cmd, options, flags)
@@ -239,11 +239,11 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
 	if strings.HasSuffix(set.Commit, build.Dirty) && flags.against != "" {
-		say(cmd, "postage: the new side is the working tree, with changes that are not committed")
+		say(cmd, "the new side is the working tree, with changes that are not committed")
 	}
 	said := slices.DeleteFunc([]string{set.Same, set.Differ}, func(line string) bool { return line == "" })
 	for _, line := range said {
-		say(cmd, "postage: %s", line)
+		say(cmd, "%s", line)
 	}
 	if flags.list {
 		return listBench(cmd, set)
@@ -261,9 +261,9 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	}
 	pointLatest(out)
 	if interrupted != nil {
-		say(cmd, "postage: interrupted; to resume: postage bench --resume %s", out)
+		say(cmd, "interrupted; to resume: postage bench --resume %s", out)
 	} else {
-		say(cmd, "postage: record saved as %s", out)
+		say(cmd, "record saved as %s", out)
 	}
 	var changes *verdict.Changes
 	if verdict.IsAgainst(rec) {
@@ -291,7 +291,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 			return nil, nil, "", err
 		}
 		if len(set.Entries) > 0 {
-			say(cmd, "postage: %s", plan.Describe(flags.budget))
+			say(cmd, "%s", plan.Describe(flags.budget))
 		}
 		rec.Run.Warnings = said
 		if set.Go != "" { // not known of binaries
@@ -307,7 +307,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 		err = record.Reserve(resumed.name)
 	}
 	if err == nil {
-		say(cmd, "postage: resuming %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
+		say(cmd, "resuming %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
 	}
 	return entries, rec, resumed.name, err
 }
@@ -315,7 +315,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 func listBench(cmd *cobra.Command, set *bench.Set) error {
 	for _, e := range set.Entries {
 		if why := e.Contender.NotPossible; e.Old && why != "" {
-			say(cmd, "postage: %s at %s: %s", e.Case.Doc, e.Build.Name, why)
+			say(cmd, "%s at %s: %s", e.Case.Doc, e.Build.Name, why)
 		}
 		if e.Role != record.RoleBaseline {
 			continue
@@ -327,7 +327,7 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 		fmt.Fprintln(cmd.OutOrStdout(), line)
 	}
 	for _, note := range set.Notes {
-		say(cmd, "postage: %s", note)
+		say(cmd, "%s", note)
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes
 		return report.Markdown(cmd.OutOrStdout(), rec, nil)
 	case flags.column != "" && !flags.json:
 		for _, note := range notes {
-			say(cmd, "postage: not compared: %s", note)
+			say(cmd, "not compared: %s", note)
 		}
 		return report.Terminal(cmd.OutOrStdout(), rec, nil, colorful(cmd))
 	case flags.json && changes == nil:
@@ -365,7 +365,7 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 			continue
 		}
 		if profiled++; profiled > mostProfiled {
-			say(cmd, "postage: more than %d benchmarks changed: the others are not profiled, -bench selects them", mostProfiled)
+			say(cmd, "more than %d benchmarks changed: the others are not profiled, -bench selects them", mostProfiled)
 			break
 		}
 		slower := time.Duration(max(r.Old.NSOp.Value, r.New.NSOp.Value))
@@ -373,12 +373,12 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 		if cmd.Context().Err() != nil {
 			return lab.ErrInterrupted
 		} else if err != nil {
-			say(cmd, "postage: %v", err)
+			say(cmd, "%v", err)
 			continue
 		}
 		switch {
 		case flags.json:
-			say(cmd, "postage: profiles saved as %s and %s", p.Old, p.New)
+			say(cmd, "profiles saved as %s and %s", p.Old, p.New)
 		case flags.markdown:
 			err = report.BenchProfileMarkdown(cmd.OutOrStdout(), p)
 		default:
@@ -389,7 +389,7 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 		}
 	}
 	if profiled == 0 {
-		say(cmd, "postage: nothing changed, and nothing is profiled")
+		say(cmd, "nothing changed, and nothing is profiled")
 	}
 	return nil
 }

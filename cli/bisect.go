@@ -37,7 +37,7 @@ func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err er
 	defer func() { err = errors.Join(err, found.Close()) }()
 	steps := 1 + bits.Len(uint(len(found.Commits)))
 	b := &bisection{Bisection: found, cmd: cmd, flags: flags, share: flags.budget / time.Duration(steps)}
-	say(cmd, "postage: %s, at most %d steps of %v", words.Counted(len(b.Commits), "commit"), steps, b.share.Round(time.Second))
+	say(cmd, "%s, at most %d steps of %v", words.Counted(len(b.Commits), "commit"), steps, b.share.Round(time.Second))
 	return b.find()
 }
 
@@ -67,7 +67,7 @@ func (b *bisection) find() error {
 		if errors.Is(err, lab.ErrInterrupted) {
 			return err
 		} else if err != nil {
-			say(b.cmd, "postage: %.12s is left out: %v", b.Commits[middle], err)
+			say(b.cmd, "%.12s is left out: %v", b.Commits[middle], err)
 			skipped[middle] = true
 			continue
 		}

@@ -85,22 +85,22 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s; read in %s", brought.samples, seconds(time.Since(begin)))
+	say(cmd, "%s; read in %s", brought.samples, seconds(time.Since(begin)))
 	w, err := bring.Open(ctx, brought.name, brought.full)
 	if err != nil {
 		return err
 	}
 	if w.Name != brought.name {
-		say(cmd, "postage: another message is called %s here, so this one is called %s", brought.name, w.Name)
+		say(cmd, "another message is called %s here, so this one is called %s", brought.name, w.Name)
 	}
 	built, err := saying(cmd, "generating code and building", func() (*bring.Built, error) { return brought.build(w, p.suites[at].Bring) })
 	if err != nil {
 		return err
 	}
 	if built.Build > 0 {
-		say(cmd, "postage: generated in %s, built in %s", seconds(built.Generate), seconds(built.Build))
+		say(cmd, "generated in %s, built in %s", seconds(built.Generate), seconds(built.Build))
 	} else {
-		say(cmd, "postage: the program is there from before")
+		say(cmd, "the program is there from before")
 	}
 	now := flags.now
 	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
@@ -128,14 +128,14 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
 		}
 	}
-	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(proving)), len(lost))
+	say(cmd, "%d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(proving)), len(lost))
 	if err := haveNow(now, proven, lost); err != nil {
 		return err
 	}
 	if !cmd.Flags().Changed("budget") {
 		flags.budget = lookAfter(time.Since(begin))
 	} else if flags.budget == 0 {
-		say(cmd, "postage: measure with: %s run", w.Program())
+		say(cmd, "measure with: %s run", w.Program())
 		return nil
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
@@ -143,7 +143,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
 		return err
 	}
-	say(cmd, "postage: first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
+	say(cmd, "first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
 	return nil
 }
 
@@ -199,9 +199,9 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if n := len(schema.Missing); n > 0 {
 		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
 	}
-	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
+	say(cmd, "%s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
 	for _, note := range schema.Notes {
-		say(cmd, "postage: %s", note)
+		say(cmd, "%s", note)
 	}
 	samples, err := schema.ReadSamples(flags.samples, original, normal)
 	if len(flags.samples) == 0 {
@@ -286,7 +286,7 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 		for {
 			select {
 			case <-tick.C:
-				say(cmd, "postage: %s for %v", what, time.Since(begin).Round(time.Second))
+				say(cmd, "%s for %v", what, time.Since(begin).Round(time.Second))
 			case <-done:
 				return
 			}

@@ -89,9 +89,9 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 		return err
 	}
 	if left := len(plan.Left); left > 0 {
-		say(cmd, "postage: %v leave no time for the blocks of %d of the comparisons, unless time remains", budget, left/3)
+		say(cmd, "%v leave no time for the blocks of %d of the comparisons, unless time remains", budget, left/3)
 	}
-	say(cmd, "postage: %d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
+	say(cmd, "%d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
 	return p.calibrate(cmd, plan.All(), rec, out, asJSON)
 }
 
@@ -111,7 +111,7 @@ func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.
 	if err := record.Reserve(name); err != nil {
 		return err
 	}
-	say(cmd, "postage: resuming %s for %v", name, budget.Round(time.Second))
+	say(cmd, "resuming %s for %v", name, budget.Round(time.Second))
 	return p.calibrate(cmd, entries, rec, name, asJSON)
 }
 
@@ -129,9 +129,9 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}
-	say(cmd, "postage: record saved as %s", out)
+	say(cmd, "record saved as %s", out)
 	if interrupted != nil {
-		say(cmd, "postage: interrupted; to resume: postage doctor --calibrate --resume %s", out)
+		say(cmd, "interrupted; to resume: postage doctor --calibrate --resume %s", out)
 	}
 	if err := printCalibration(cmd, rec, out, asJSON); err != nil || interrupted != nil {
 		return errors.Join(interrupted, err)
@@ -308,7 +308,7 @@ func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine)
 		var kept keptCalibration
 		text, err := os.ReadFile(calibrationFile(e.Stage))
 		if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
-			say(cmd, "postage: calibrated: %s", kept.Line)
+			say(cmd, "calibrated: %s", kept.Line)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, bud
 	}
 	if len(names) == 0 {
 		if _, err := os.Stat(filepath.Join(runsFolder, latestName)); errors.Is(err, fs.ErrNotExist) {
-			say(cmd, "postage: there is no saved run below this folder: `postage claims --measure` makes one")
+			say(cmd, "there is no saved run below this folder: `postage claims --measure` makes one")
 			return nil, nil
 		}
 		names = []string{""}
@@ -98,10 +98,10 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 	if err != nil {
 		return nil, err
 	}
-	say(cmd, "postage: %s", plan.Describe(budget))
+	say(cmd, "%s", plan.Describe(budget))
 	if err := conduct(cmd, lab.Conductor{}, plan.All(), rec, out); err != nil {
 		return nil, err
 	}
-	say(cmd, "postage: record saved as %s", out)
+	say(cmd, "record saved as %s", out)
 	return rec, nil
 }

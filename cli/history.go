@@ -116,13 +116,13 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 		return nil
 	}
 	if a.Partial {
-		say(cmd, "postage: %s is partial: the run was not completed; --resume continues it", filepath.Base(file))
+		say(cmd, "%s is partial: the run was not completed; --resume continues it", filepath.Base(file))
 	}
 	if a.Without > 0 {
-		say(cmd, "postage: %s without figures left out", rowCount(a.Without))
+		say(cmd, "%s without figures left out", rowCount(a.Without))
 	}
 	for _, n := range a.NewAnchors {
-		say(cmd, "postage: %s: the anchor is now %s, it was %s: its trends start again", n.Case, n.New, n.Old)
+		say(cmd, "%s: the anchor is now %s, it was %s: its trends start again", n.Case, n.New, n.Old)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func historyListCommand(place *string) *cobra.Command {
 					return report.HistoryJSON(cmd.OutOrStdout(), entries)
 				}
 				if len(entries) == 0 {
-					say(cmd, "postage: the history is empty: `postage history add latest` adds a run")
+					say(cmd, "the history is empty: `postage history add latest` adds a run")
 					return nil
 				}
 				return report.HistoryTerminal(cmd.OutOrStdout(), entries, colorful(cmd))

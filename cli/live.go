@@ -85,11 +85,6 @@ func newView(w io.Writer) *view {
 }
 
 func (v *view) observe(s lab.Status) {
-	if s.Note != "" {
-		v.erase()
-		fmt.Fprintf(v.w, "postage: %s\n", s.Note)
-		return
-	}
 	if s.Finished {
 		v.erase()
 		v.last = time.Now()

@@ -303,7 +303,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	defer pool.Close()
 	if r := f.parsedReplay; r != nil {
 		if r.LeftOut > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %d entries of %s are no requests, or went to other servers: left out\n", r.LeftOut, f.replay)
+			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", r.LeftOut, f.replay)
 		}
 		f.duration = r.Duration()
 		f.rate = rateFlag(float64(len(r.Dues)) / f.duration.Seconds())
@@ -353,7 +353,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	}
 	if f.slo != "" {
 		result, limit, err = load.Search(ctx, plan, objectives, func(t load.Try) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", t.Result.Rate, cmp.Or(t.Missed, "holds"))
+			say(cmd, "%.0f/s: %s", t.Result.Rate, cmp.Or(t.Missed, "holds"))
 		})
 	} else {
 		result, err = load.Run(ctx, plan)
@@ -375,7 +375,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	}
 	after, err := server.Now(context.WithoutCancel(ctx))
 	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "postage:", err) // what was measured of the requests stays
+		say(cmd, "%v", err) // what was measured of the requests stays
 	}
 	used := after.Since(&before)
 	seconds.targets(result)
@@ -385,11 +385,11 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return err
 		}
 	}
-	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result, used)
+	return f.write(cmd, result, used)
 }
 
 // write prints a result and returns how the command ends.
-func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result, used *load.ServerUse) error {
+func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, used *load.ServerUse) error {
 	print := func(w io.Writer) error {
 		return errors.Join(result.WriteTable(w, f.proto), used.WriteTable(w, result))
 	}
@@ -400,17 +400,17 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 			return report.LoadJSON(w, form)
 		}
 	}
-	if err := print(stdout); err != nil {
+	if err := print(cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if f.hgrm != "" {
 		if why := result.Invalid(); why != "" {
-			fmt.Fprintf(stderr, "postage: %s is not written: the latencies are not valid\n", f.hgrm)
+			say(cmd, "%s is not written: the latencies are not valid", f.hgrm)
 		} else if err := writeFile(f.hgrm, result.WriteHGRM); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
+	if cmd.Context().Err() != nil {
 		return lab.ErrInterrupted
 	}
 	if result.GaveUp != "" {
@@ -420,7 +420,7 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 	for _, o := range f.assertions {
 		why := o.Missed(result)
 		kept, judged = kept && why == "", judged || o.Counts()
-		fmt.Fprintf(stderr, "postage: --assert '%v': %s\n", o, cmp.Or(why, "kept"))
+		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))
 	}
 	// At maximum rate the result is the throughput, which is valid. An assertion about errors says
 	// how many are allowed.

@@ -155,7 +155,7 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	say := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "postage:", text) }
+	say := func(text string) { say(cmd, "%s", text) }
 	job := f.fleet.attach
 	if job == "" {
 		plan, err := f.fleetPlan(cmd.Flags(), args)
@@ -183,5 +183,5 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
 	out.Interrupted = out.Interrupted || ctx.Err() != nil
 	f.proto = out.Proto
-	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), out.Result, nil)
+	return f.write(cmd, out.Result, nil)
 }

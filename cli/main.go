@@ -11,22 +11,36 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"postage/lab"
 )
 
-// Main is the whole program, for these suites; it does not return.
+// Main is the whole program, for these suites; it does not return. The program is called what its
+// file is called, in its help, errors and hints too.
 func Main(suites ...lab.Suite) {
-	forgetRepository()
 	// A reader that leaves is an error of the write, and what was built is removed.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := program{suites}.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, suites...)
 	stop()
 	os.Exit(code)
+}
+
+// Run is [Main] without the process around it. The first of args is the program's name, as in
+// [os.Args]. It returns the exit status: 0, 1 if a row failed its proof or a gate found a
+// regression, 2 for wrong usage or a fault of the tool, 130 if ctx ended. Git's variables of one
+// repository are removed from the environment.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, suites ...lab.Suite) int {
+	forgetRepository()
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	return program{name, suites}.run(ctx, args[1:], stdin, stdout, stderr)
 }
 
 // ofRepository are git's variables of one repository (`git rev-parse --local-env-vars`), but for
@@ -44,7 +58,16 @@ func forgetRepository() {
 
 // A program is the command for some suites.
 type program struct {
+	name   string
 	suites []lab.Suite
+}
+
+// inText is this program's name where a text tells the reader to run it.
+var inText = regexp.MustCompile("(^|[\\s`'(])postage ")
+
+// called is a text in which the program has its own name.
+func called(name, text string) string {
+	return inText.ReplaceAllString(text, "${1}"+name+" ")
 }
 
 // Exit codes.
@@ -83,10 +106,10 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 	case errors.As(err, &status):
 		return int(status)
 	}
-	fmt.Fprintf(stderr, "postage: %v\n", err)
+	fmt.Fprintf(stderr, "%s: %s\n", p.name, called(p.name, err.Error()))
 	var h *lab.Hinted
 	if errors.As(err, &h) {
-		fmt.Fprintf(stderr, "hint: %s\n", h.Hint)
+		fmt.Fprintf(stderr, "hint: %s\n", called(p.name, h.Hint))
 	}
 	return exitUsage
 }
@@ -94,7 +117,7 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 func (p program) newRoot() *cobra.Command {
 	version := false
 	root := &cobra.Command{
-		Use:   "postage",
+		Use:   p.name,
 		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
@@ -128,5 +151,15 @@ contender did the work, an honest interval, and the distance to the physical flo
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
 	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), benchCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), kubernetesCommand(), p.bringCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
+	name(root, p.name)
 	return root
+}
+
+// name has a command's help, and that of the commands below it, call the program by its name.
+func name(cmd *cobra.Command, program string) {
+	cmd.Long, cmd.Example = called(program, cmd.Long), called(program, cmd.Example)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = called(program, f.Usage) })
+	for _, below := range cmd.Commands() {
+		name(below, program)
+	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // postage runs the command in this process.
-var postage = program{stage.Suites()}
+var postage = program{"postage", stage.Suites()}
 
 // executable is the command as "go run" builds it. It is in the build cache if anybody has run it
 // before: linking takes as long as a test.

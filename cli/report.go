@@ -64,7 +64,7 @@ plots and tables. It needs no network and no other file, and is complete without
 			if err := writeFile(out, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
 				return err
 			}
-			say(cmd, "postage: page saved as %s", out)
+			say(cmd, "page saved as %s", out)
 			if open {
 				return openInBrowser(cmd, out)
 			}

@@ -166,11 +166,11 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s", plan.Describe(flags.budget))
+	say(cmd, "%s", plan.Describe(flags.budget))
 	if flags.against == "" { // sides that take turns differ in one run alone
 		var said string
 		rec.Run.Between, said = between(&rec.Machine)
-		say(cmd, "postage: %s", said)
+		say(cmd, "%s", said)
 	}
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
 	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
@@ -225,7 +225,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if err := record.Reserve(name); err != nil {
 		return err
 	}
-	say(cmd, "postage: resuming %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
+	say(cmd, "resuming %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
 	return measure(cmd, entries, rec, name, p.printer(&flags))
 }
 
@@ -235,11 +235,11 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 	if err := conduct(cmd, lab.Conductor{}, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
-		say(cmd, "postage: interrupted; to resume: postage run --resume %s%s", out, again(cmd))
+		say(cmd, "interrupted; to resume: postage run --resume %s%s", out, again(cmd))
 		return errors.Join(err, print(cmd, rec))
 	}
 	pointLatest(out)
-	say(cmd, "postage: record saved as %s", out)
+	say(cmd, "record saved as %s", out)
 	if err := print(cmd, rec); err != nil {
 		return err
 	}
@@ -280,8 +280,12 @@ func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, r
 	conductor.Environment = environment
 	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
 	conductor.Observe = func(s lab.Status) {
-		if conductor.Together == 0 || s.Note == "" && !s.Finished {
+		switch {
+		case s.Note == "" && (conductor.Together == 0 || !s.Finished):
 			view.observe(s)
+		case conductor.Together == 0:
+			view.erase()
+			say(cmd, "%s", s.Note)
 		}
 	}
 	return conductor.Run(cmd.Context(), entries, rec)
@@ -289,7 +293,8 @@ func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, r
 
 // say tells the user something that is not the result.
 func say(cmd *cobra.Command, format string, a ...any) {
-	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
+	name := cmd.Root().Name()
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", name, called(name, fmt.Sprintf(format, a...)))
 }
 
 // commit is the one that this program was built from, "" if it is not known. "go run" does not

@@ -186,7 +186,7 @@ func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.
 	}
 	switch {
 	case cmd.Context().Err() != nil:
-		say(cmd, "postage: interrupted; %d of %d pools have a record", len(come), len(all))
+		say(cmd, "interrupted; %d of %d pools have a record", len(come), len(all))
 		return errors.Join(lab.ErrInterrupted, err)
 	case failed > 0 && errors.Is(err, errFailedRow):
 		err = nil // a pool that failed is worse

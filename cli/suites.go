@@ -82,7 +82,7 @@ func (p program) choose(cmd *cobra.Command, entries []lab.Entry, patterns []stri
 			}
 		}
 		if c.Note != "" {
-			say(cmd, "postage: %s", c.Note)
+			say(cmd, "%s", c.Note)
 		}
 		chosen = append(chosen, c.Entries...)
 	}

@@ -43,7 +43,7 @@ func TestSuitesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"go", "build", "-o", "postage", "."}, {"git", "init", "-q"}, {"git", "add", "go.mod", "go.sum", "main.go"},
+	for _, args := range [][]string{{"go", "build", "-o", "sums", "."}, {"git", "init", "-q"}, {"git", "add", "go.mod", "go.sum", "main.go"},
 		{"git", "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "sums"}} {
 		if out, err := in(args[0], args[1:]...); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
@@ -79,10 +79,14 @@ func TestSuitesOfOthers(t *testing.T) {
 	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 9 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
 		t.Errorf("%d commands; the page: %v", executed, err)
 	}
-	if out, err := in(filepath.Join(folder, "postage"), "run", "--help"); err != nil || !strings.Contains(out, "postage run Sum/size=4KB") || regexp.MustCompile(`Encode|--dsn|--kubeconfig`).MatchString(out) {
-		t.Errorf("its help: %v\n%s", err, out)
+	// It has its own name and rows, and no word of ours.
+	for _, args := range [][]string{{"run", "--help"}, {"--help"}, {"bench", "--help"}, {"load", "--help"}, {"version"}, {"run", "nothing"}, {"unknown"}} {
+		out, _ := in(filepath.Join(folder, "sums"), args...)
+		if !strings.Contains(out, "sums") || regexp.MustCompile("(^|[\\s`])postage |Encode|--dsn").MatchString(out) {
+			t.Errorf("%q: it says\n%s", args, out)
+		}
 	}
-	if out, err := in(filepath.Join(folder, "postage"), "version"); err != nil || !strings.HasPrefix(out, "postage (devel), commit unknown, go1.") {
+	if out, err := in(filepath.Join(folder, "sums"), "version"); err != nil || !strings.HasPrefix(out, "sums (devel), commit unknown, go1.") {
 		t.Errorf("its version: %v\n%s", err, out)
 	}
 }

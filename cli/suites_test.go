@@ -26,7 +26,7 @@ func TestDSNOfNoUse(t *testing.T) {
 // The run's services go to the server that --dsn names, and to no other. The value is not printed,
 // because it may have a password in it.
 func TestDSNReachesServices(t *testing.T) {
-	p := program{stage.Suites()}
+	p := program{"postage", stage.Suites()}
 	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/rows=100"})
 	if err != nil {
 		t.Fatal(err)
@@ -71,12 +71,12 @@ func TestWrongSuites(t *testing.T) {
 		{row, `case Mail/by=foot: does not begin with the stage "post", capitalised`},
 	} {
 		var out, errs strings.Builder
-		if code := (program{[]lab.Suite{r.suite}}).run(t.Context(), []string{"run"}, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), r.says) {
+		if code := (program{"postage", []lab.Suite{r.suite}}).run(t.Context(), []string{"run"}, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), r.says) {
 			t.Errorf("exit status %d, %q, want %q", code, errs.String(), r.says)
 		}
 	}
 	var out, errs strings.Builder
-	if code := (program{[]lab.Suite{good()}}).run(t.Context(), []string{"run", "--help"}, nil, &out, &errs); code != 0 || !strings.Contains(out.String(), "postage run Post/by=foot --budget 90s") || strings.Contains(out.String(), "--dsn") {
+	if code := (program{"postage", []lab.Suite{good()}}).run(t.Context(), []string{"run", "--help"}, nil, &out, &errs); code != 0 || !strings.Contains(out.String(), "postage run Post/by=foot --budget 90s") || strings.Contains(out.String(), "--dsn") {
 		t.Errorf("exit status %d\n%s%s", code, out.String(), errs.String())
 	}
 }

@@ -23,6 +23,6 @@ func printVersion(cmd *cobra.Command) error {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "postage %s, commit %s, %s %s/%s\n", cmp.Or(version, "(devel)"), cmp.Or(commit(cmd.Context()), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s, commit %s, %s %s/%s\n", cmd.Root().Name(), cmp.Or(version, "(devel)"), cmp.Or(commit(cmd.Context()), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
