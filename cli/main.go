@@ -121,11 +121,12 @@ func (p program) newRoot() *cobra.Command {
 		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
-		Example: p.example().expand(`  postage run             a first look at every stage, 90 seconds
-  postage list            what there is to measure
+		Example: p.example().expand(`  postage run                          a first look at every stage, 90 seconds
   postage run {some}
-  postage run {part}
-  postage doctor          whether this machine's figures can be trusted`),
+  postage bring orders.ndjson          your own message
+  postage bench ./... --against main   your own benchmarks
+  postage load http://localhost:8080/  your own server
+  postage doctor                       whether this machine's figures can be trusted`),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -150,7 +151,23 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), benchCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), kubernetesCommand(), p.bringCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand()}},
+		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand(), p.reportCommand(), p.gateCommand()}},
+		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), kubernetesCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+		}
+		root.AddCommand(group.commands...)
+		root.SetHelpCommandGroupID(group.title)
+		root.SetCompletionCommandGroupID(group.title)
+	}
+	root.AddCommand(pushCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
 	name(root, p.name)
 	return root
 }
