@@ -15,6 +15,7 @@ import (
 	"postage/internal/history"
 	"postage/internal/history/trend"
 	"postage/internal/report"
+	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
 )
@@ -25,14 +26,15 @@ const historyFile = ".postage/history.db"
 // historyVariable is the environment variable that says otherwise.
 const historyVariable = "POSTAGE_HISTORY"
 
-const placeUsage = "the history: a `file`, or postgres://user@host/database for a team (default $" + historyVariable + ", or " + historyFile + ")"
+const placeUsage = "the history's `file` (default $" + historyVariable + ", or " + historyFile + ")"
 
 func (p program) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "Keep the figures of runs, and see when a row became slower",
-		Long: `Keeps the figures of saved runs in a database, over months and machines, and shows how a
-row changed from run to run, with the runs marked from which on it was faster or slower.
+		Long: `Keeps the figures of saved runs in a file, over months and machines, and shows how a row
+changed from run to run, with the runs marked from which on it was faster or slower.
+A team shares the runs' files: each reads their folder.
 
 Times are taken as a multiple of an anchor's in the same run, so that a machine that was
 slower as a whole cancels out. The anchor is the case's baseline in the first run that was
@@ -40,7 +42,7 @@ added, in its module version: when that changes, a new trend begins.`,
 		Example: p.example().expand(`  postage history add latest
   postage history list
   postage history show {row}
-  postage history add *.txt --db postgres://ci@db.example.org/postage`),
+  postage history add /shared/runs`),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -57,13 +59,14 @@ added, in its module version: when that changes, a new trend begins.`,
 
 func historyAddCommand(place *string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "add RUN...",
+		Use:   "add RUN|FOLDER...",
 		Short: "Add saved runs to the history",
-		Long: `Adds the figures of saved runs to the history, which is created if needed. What it reports
-as added is on disk. A run that is already there is left as it is; one that was resumed
-since then is replaced.`,
+		Long: `Adds the figures of saved runs, or of all in a folder, to the history, which is created if
+needed. What it reports as added is on disk. A run that is already there is left as it is;
+one that was resumed since then is replaced.`,
 		Example: `  postage history add latest
-  postage history add before.txt after.txt`,
+  postage history add before.txt after.txt
+  postage history add /shared/runs`,
 		ValidArgsFunction: completeRuns,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -74,7 +77,7 @@ since then is replaced.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withHistory(cmd, *place, history.Open, func(db *history.DB) error {
 				for _, name := range args {
-					if err := addRun(cmd, db, name); err != nil {
+					if err := addRuns(cmd, db, name); err != nil {
 						return err
 					}
 				}
@@ -84,8 +87,25 @@ since then is replaced.`,
 	}
 }
 
-// addRun adds one run and reports the outcome.
-func addRun(cmd *cobra.Command, db *history.DB, name string) error {
+// addRuns adds one run, or a folder's that are not there yet.
+func addRuns(cmd *cobra.Command, db *history.DB, name string) error {
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return addRun(cmd, db, name, true)
+	}
+	files, err := filepath.Glob(filepath.Join(name, "*.txt"))
+	if err == nil && len(files) == 0 {
+		return hinted(fmt.Errorf("%s has no runs", name), "a run's file ends in .txt")
+	}
+	for _, file := range files {
+		if err := addRun(cmd, db, file, false); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// addRun adds one run and reports the outcome; one that is already there only if told to.
+func addRun(cmd *cobra.Command, db *history.DB, name string, there bool) error {
 	file := name
 	if name == latestName {
 		// The link's name says nothing; that of the record does.
@@ -106,12 +126,14 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 		return err
 	}
 	text := map[history.Outcome]string{
-		history.Added:     fmt.Sprintf("added as record %d, %s", a.Record, rowCount(a.Figures)),
+		history.Added:     fmt.Sprintf("added as record %d, %s", a.Record, words.Counted(a.Figures, "row")),
 		history.There:     fmt.Sprintf("already there as record %d; nothing was changed", a.Record),
-		history.Continued: fmt.Sprintf("was resumed after it was added: record %d now has its new figures, %s", a.Record, rowCount(a.Figures)),
+		history.Continued: fmt.Sprintf("was resumed after it was added: record %d now has its new figures, %s", a.Record, words.Counted(a.Figures, "row")),
 		history.Behind:    fmt.Sprintf("is already there as record %d with more blocks; nothing was changed", a.Record),
 	}[a.Outcome]
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", filepath.Base(file), text)
+	if there || a.Outcome != history.There {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", filepath.Base(file), text)
+	}
 	if a.Outcome != history.Added && a.Outcome != history.Continued {
 		return nil
 	}
@@ -119,19 +141,12 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 		say(cmd, "%s is partial: the run was not completed; --resume continues it", filepath.Base(file))
 	}
 	if a.Without > 0 {
-		say(cmd, "%s without figures left out", rowCount(a.Without))
+		say(cmd, "%s without figures left out", words.Counted(a.Without, "row"))
 	}
 	for _, n := range a.NewAnchors {
 		say(cmd, "%s: the anchor is now %s, it was %s: its trends start again", n.Case, n.New, n.Old)
 	}
 	return nil
-}
-
-func rowCount(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
 }
 
 func historyListCommand(place *string) *cobra.Command {
@@ -265,6 +280,8 @@ func withHistory(cmd *cobra.Command, flag string, open func(context.Context, str
 	switch {
 	case errors.Is(err, history.ErrNone):
 		return hinted(err, "`postage history add RUN` makes one")
+	case errors.Is(err, history.ErrServer):
+		return hinted(err, "share the runs' files instead: `postage history add FOLDER` reads those that are new (docs/history.md)")
 	case err != nil:
 		return err
 	}

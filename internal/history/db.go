@@ -1,8 +1,7 @@
 // Package history keeps what runs measured, over months and machines, and shows how each row
 // changed.
 //
-//  1. [Open] opens a database: a file (SQLite) or a server that a team shares (PostgreSQL).
-//     Both have the same tables, made by the same numbered files.
+//  1. [Open] opens a file, an SQLite database. It is made again from the records at any time.
 //  2. [DB.Add] stores the figures of a record: those of [verdict.Analyze], and each row's time
 //     as a multiple of the case's anchor. Once it has returned, they survive a crash of
 //     the program or the machine.
@@ -13,113 +12,79 @@
 // another; in another version it is a new anchor.
 //
 // Note: the batches of a record are not stored. They take about a hundred times the space of the
-// figures, no trend needs them, and the record's file has them.
+// figures, no trend needs them, and the record's file has them. A server in place of the file was
+// rejected: what a team shares is the records, and the file follows from them.
 package history
 
 import (
 	"context"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 )
 
 // ErrNone is wrapped by the error of [OpenExisting] where there is no history.
 var ErrNone = errors.New("there is no history")
 
-// DB is an open history. Its methods may be called from several goroutines, and the database
-// may be open in several programs.
-type DB struct {
-	db   *sql.DB
-	kind dialect
-}
+// ErrServer is wrapped by the error of opening a server, which older versions could do.
+var ErrServer = errors.New("a history is a file: servers are no longer supported")
 
-// isServer says whether a place names a PostgreSQL server, not a file.
-func isServer(place string) bool {
-	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
-}
+// DB is an open history. Its methods may be called from several goroutines, and the file may be
+// open in several programs.
+type DB struct{ db *sql.DB }
 
-// redacted is a place without its password, fit to be printed.
-func redacted(place string) string {
-	if !isServer(place) {
-		return place
+// Open opens the history in a file, and makes it if it is missing. The caller must Close it.
+func Open(ctx context.Context, file string) (*DB, error) {
+	if scheme, _, server := strings.Cut(file, "://"); server {
+		return nil, fmt.Errorf("open history %s://…: %w", scheme, ErrServer) // the rest may hold a password
 	}
-	u, err := url.Parse(place)
+	db, err := open(ctx, file)
 	if err != nil {
-		return "postgres://…" // url's own error repeats all of it
-	}
-	if q := u.Query(); q.Has("password") {
-		q.Set("password", "xxxxx")
-		u.RawQuery = q.Encode()
-	}
-	return u.Redacted()
-}
-
-// Open opens the history at a place, a file's name or a postgres:// URL, and makes its tables
-// if it has none yet. The caller must Close it.
-func Open(ctx context.Context, place string) (*DB, error) {
-	if !isServer(place) {
-		if err := os.MkdirAll(filepath.Dir(place), 0o777); err != nil {
-			return nil, fmt.Errorf("open history %s: %w", place, err)
-		}
-	}
-	return open(ctx, place)
-}
-
-// OpenExisting is Open, but makes no file: where there is none, the error wraps ErrNone.
-func OpenExisting(ctx context.Context, place string) (*DB, error) {
-	if !isServer(place) {
-		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w at %s", ErrNone, place)
-		}
-	}
-	return open(ctx, place)
-}
-
-func open(ctx context.Context, place string) (*DB, error) {
-	db, err := connect(place)
-	if err != nil {
-		return nil, fmt.Errorf("open history %s: %w", redacted(place), err)
-	}
-	if err := db.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open history %s: %w", redacted(place), err), db.Close())
+		return nil, fmt.Errorf("open history %s: %w", file, err)
 	}
 	return db, nil
 }
 
-func connect(place string) (*DB, error) {
-	if isServer(place) {
-		config, err := pgx.ParseConfig(place)
-		if err != nil {
-			return nil, errors.New("want a URL such as postgres://user@host:5432/database") // pgx's own error repeats the place
-		}
-		return &DB{stdlib.OpenDB(*config), postgreSQL}, nil
+// OpenExisting is Open, but makes no file: where there is none, the error wraps ErrNone.
+func OpenExisting(ctx context.Context, file string) (*DB, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && !strings.Contains(file, "://") {
+		return nil, fmt.Errorf("%w at %s", ErrNone, file)
 	}
-	connector, err := sqlite.NewConnector(sqliteName(place))
+	return Open(ctx, file)
+}
+
+func open(ctx context.Context, file string) (*DB, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return nil, err
+	}
+	connector, err := sqlite.NewConnector(dataSource(file))
 	if err != nil {
 		return nil, err
 	}
-	return &DB{sql.OpenDB(connector), sqLite}, nil
+	db := &DB{sql.OpenDB(connector)}
+	if err := db.makeTables(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
-// sqliteName is a file's name with the settings of each connection.
+// dataSource is a file's name with the settings of each connection.
 //
 // With a write-ahead log readers and a writer do not wait for each other, and a commit is one sync.
 // synchronous=FULL makes each commit sync, so that it survives a loss of power. A transaction takes
 // the write lock when it begins, so that it does not fail at its first write.
-func sqliteName(place string) string {
+func dataSource(file string) string {
 	settings := url.Values{"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}, "_txlock": {"immediate"}}
-	path := (&url.URL{Path: filepath.ToSlash(place)}).EscapedPath()
-	if filepath.VolumeName(place) != "" {
+	path := (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
+	if filepath.VolumeName(file) != "" {
 		path = "/" + path // file:/C:/…
 	}
 	return "file:" + path + "?" + settings.Encode()
@@ -128,51 +93,68 @@ func sqliteName(place string) string {
 // Close closes the history.
 func (db *DB) Close() error { return db.db.Close() }
 
-// dialect is how SQLite and PostgreSQL differ.
-type dialect int
+// schema are the tables' statements, and version the number of the schema that they make.
+//
+//go:embed schema.sql
+var schema string
 
-const (
-	sqLite dialect = iota
-	postgreSQL
-)
+const version = 1
 
-// sql is a statement with its parameters as the database wants them. They are written $1, $2 …
-// in this order, each once, since SQLite gets a plain ? for each: it looks up numbered ones by
-// going through all of them.
-func (d dialect) sql(statement string) string {
-	if d == sqLite {
-		return parameter.ReplaceAllString(statement, "?")
+// makeTables makes the tables of an empty file. It refuses a newer schema.
+func (db *DB) makeTables(ctx context.Context) error {
+	found := 0
+	read := func(q querier) error {
+		return q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM postage_schema").Scan(&found)
 	}
-	return statement
+	// Checking a schema that is up to date needs no write lock.
+	if read(db.db) == nil && found == version {
+		return nil
+	}
+	return db.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS postage_schema (version INTEGER NOT NULL PRIMARY KEY)"); err != nil {
+			return err
+		}
+		if err := read(tx); err != nil || found == version {
+			return err
+		}
+		if found > version {
+			return fmt.Errorf("its schema has version %d, this program knows up to %d: it was written by a newer Postage", found, version)
+		}
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
 }
 
-var parameter = regexp.MustCompile(`\$[0-9]+`)
-
-// advisoryLock is what writers of a history in PostgreSQL lock: "postage", as a number.
-const advisoryLock = 0x706f7374616765
-
 // write runs a function in a transaction that no other writer runs beside, and commits it.
-func (db *DB) write(ctx context.Context, do func(tx *sql.Tx) error) (err error) {
+func (db *DB) write(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := db.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = tx.Rollback() // err is what failed first
-		}
-	}()
-	if db.kind == postgreSQL {
-		// An acknowledged record must be on disk, whatever the server's default.
-		if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(advisoryLock)); err != nil {
-			return err
-		}
-	}
 	if err := do(tx); err != nil {
+		_ = tx.Rollback() // err is what failed first
 		return err
 	}
 	return tx.Commit()
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// each calls take once for every row of a query.
+func each(ctx context.Context, q querier, take func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

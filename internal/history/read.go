@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"postage/internal/history/trend"
@@ -12,45 +13,29 @@ import (
 )
 
 // Records are all records, in the order in which their runs were started.
-func (db *DB) Records(ctx context.Context) ([]trend.Entry, error) {
-	rows, err := db.db.QueryContext(ctx, `SELECT r.id, r.name, r.started_ms, r.added_ms, m.identity, r.commit_id, r.seed, r.go_version, r.partial, r.cases, r.figures, r.blocks
+func (db *DB) Records(ctx context.Context) (entries []trend.Entry, err error) {
+	err = each(ctx, db.db, func(scan func(...any) error) error {
+		var e trend.Entry
+		var started, added int64
+		err := scan(&e.Record, &e.Name, &started, &added, &e.Machine, &e.Commit, &e.Seed, &e.Go, &e.Partial, &e.Cases, &e.Figures, &e.Blocks)
+		e.Started, e.Added = moment(started), moment(added)
+		entries = append(entries, e)
+		return err
+	}, `SELECT r.id, r.name, r.started_ms, r.added_ms, m.identity, r.commit_id, r.seed, r.go_version, r.partial, r.cases, r.figures, r.blocks
 		FROM postage_record r JOIN postage_machine m ON m.id = r.machine_id ORDER BY r.started_ms, r.id`)
 	if err != nil {
-		return nil, fmt.Errorf("list the history: %w", err)
-	}
-	defer rows.Close()
-	var entries []trend.Entry
-	for rows.Next() {
-		var e trend.Entry
-		var started, added, partial int64
-		if err := rows.Scan(&e.Record, &e.Name, &started, &added, &e.Machine, &e.Commit, &e.Seed, &e.Go, &partial, &e.Cases, &e.Figures, &e.Blocks); err != nil {
-			return nil, fmt.Errorf("list the history: %w", err)
-		}
-		e.Started, e.Added, e.Partial = moment(started), moment(added), partial != 0
-		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list the history: %w", err)
 	}
 	return entries, nil
 }
 
 // Rows are the names of all rows, in alphabetical order.
-func (db *DB) Rows(ctx context.Context) ([]string, error) {
-	rows, err := db.db.QueryContext(ctx, "SELECT name FROM postage_row ORDER BY name")
+func (db *DB) Rows(ctx context.Context) (names []string, err error) {
+	err = each(ctx, db.db, func(scan func(...any) error) error {
+		names = append(names, "")
+		return scan(&names[len(names)-1])
+	}, "SELECT name FROM postage_row ORDER BY name")
 	if err != nil {
-		return nil, fmt.Errorf("list the rows of the history: %w", err)
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list the rows of the history: %w", err)
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list the rows of the history: %w", err)
 	}
 	return names, nil
@@ -69,9 +54,9 @@ func (db *DB) Trends(ctx context.Context, rows []string, take func(*trend.Trend)
 	// The records and the figures are read separately and joined here: the database would look up
 	// the record of each figure. A record that is added meanwhile is not in the list, so its
 	// figures are ignored.
-	runs, err := db.runs(ctx)
+	runs, err := db.Records(ctx)
 	if err != nil {
-		return fmt.Errorf("trend: read the records: %w", err)
+		return err
 	}
 	anchors, err := db.anchors(ctx)
 	if err != nil {
@@ -88,117 +73,61 @@ func (db *DB) Trends(ctx context.Context, rows []string, take func(*trend.Trend)
 }
 
 // perMachine makes a row's trends of its figures.
-func perMachine(row string, runs []run, figures []trend.Point, at map[int64]int, take func(*trend.Trend)) {
+func perMachine(row string, runs []trend.Entry, figures []trend.Point, at map[int64]int, take func(*trend.Trend)) {
 	points := map[string][]trend.Point{}
 	var machines []string // the latest last
 	for i := range runs {
 		r := &runs[i]
-		place, ok := at[r.id]
+		place, ok := at[r.Record]
 		if !ok {
 			continue
 		}
 		p := figures[place]
-		p.Record, p.Run, p.Started, p.Commit, p.Go, p.Partial = r.id, r.name, r.started, r.commit, r.goVersion, r.partial
-		if points[r.machine] == nil {
-			points[r.machine] = make([]trend.Point, 0, len(figures))
+		p.Record, p.Run, p.Started, p.Commit, p.Go, p.Partial = r.Record, r.Name, r.Started, r.Commit, r.Go, r.Partial
+		points[r.Machine] = append(points[r.Machine], p)
+		// It goes to the end of the list, where it most often is already.
+		if at := slices.Index(machines, r.Machine); at >= 0 {
+			machines = slices.Delete(machines, at, at+1)
 		}
-		points[r.machine] = append(points[r.machine], p)
-		machines = append(without(machines, r.machine), r.machine)
+		machines = append(machines, r.Machine)
 	}
 	for i := len(machines) - 1; i >= 0; i-- {
 		take(trend.New(row, machines[i], points[machines[i]]))
 	}
 }
 
-// without is the list without a name; most often that is its last one.
-func without(list []string, name string) []string {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i] == name {
-			return append(list[:i], list[i+1:]...)
-		}
-	}
-	return list
-}
-
 func (db *DB) anchors(ctx context.Context) (map[int64]trend.Anchor, error) {
-	rows, err := db.db.QueryContext(ctx, "SELECT id, contender, version FROM postage_anchor")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	anchors := map[int64]trend.Anchor{}
-	for rows.Next() {
+	err := each(ctx, db.db, func(scan func(...any) error) error {
 		var id int64
 		var a trend.Anchor
-		if err := rows.Scan(&id, &a.Contender, &a.Version); err != nil {
-			return nil, err
-		}
+		err := scan(&id, &a.Contender, &a.Version)
 		anchors[id] = a
-	}
-	return anchors, rows.Err()
-}
-
-// run is what a trend shows of a record.
-type run struct {
-	id                               int64
-	name, machine, commit, goVersion string
-	started                          time.Time
-	partial                          bool
-}
-
-// runs are all records, in the order in which they were started.
-func (db *DB) runs(ctx context.Context) ([]run, error) {
-	rows, err := db.db.QueryContext(ctx, `SELECT r.id, r.name, m.identity, r.commit_id, r.go_version, r.started_ms, r.partial
-		FROM postage_record r JOIN postage_machine m ON m.id = r.machine_id ORDER BY r.started_ms, r.id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var runs []run
-	for rows.Next() {
-		var r run
-		var started, partial int64
-		if err := rows.Scan(&r.id, &r.name, &r.machine, &r.commit, &r.goVersion, &started, &partial); err != nil {
-			return nil, err
-		}
-		r.started, r.partial = moment(started), partial != 0
-		runs = append(runs, r)
-	}
-	return runs, rows.Err()
+		return err
+	}, "SELECT id, contender, version FROM postage_anchor")
+	return anchors, err
 }
 
 // figures are a row's figures, at most that many, and where each record's are among them.
 func (db *DB) figures(ctx context.Context, row string, anchors map[int64]trend.Anchor, most int) (points []trend.Point, at map[int64]int, err error) {
-	rows, err := db.db.QueryContext(ctx, db.kind.sql(`SELECT record_id, anchor_id, ratio, ratio_low, ratio_high, ns, ns_low, ns_high, blocks, allocs, bytes, module, metrics
-		FROM postage_figure WHERE row_id = (SELECT id FROM postage_row WHERE name = $1)`), row)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
 	points, at = make([]trend.Point, 0, most), make(map[int64]int, most)
-	for rows.Next() {
+	err = each(ctx, db.db, func(scan func(...any) error) error {
 		var record int64
 		var p trend.Point
-		var anchor, allocs, bytes sql.NullInt64
+		var anchor sql.NullInt64
 		var ratio, ratioLow, ratioHigh, nsLow, nsHigh sql.NullFloat64
-		if err := rows.Scan(&record, &anchor, &ratio, &ratioLow, &ratioHigh, &p.NSOp.Value, &nsLow, &nsHigh, &p.Blocks, &allocs, &bytes, &p.Module, (*[]byte)(&p.Metrics)); err != nil {
-			return nil, nil, err
-		}
+		err := scan(&record, &anchor, &ratio, &ratioLow, &ratioHigh, &p.NSOp.Value, &nsLow, &nsHigh, &p.Blocks, &p.AllocsOp, &p.BytesOp, &p.Module, (*[]byte)(&p.Metrics))
 		p.Anchor = anchors[anchor.Int64]
 		if ratio.Valid {
 			p.Ratio = &verdict.Interval{Value: ratio.Float64, Low: or(ratioLow, 0), High: or(ratioHigh, math.Inf(1))}
 		}
 		p.NSOp.Low, p.NSOp.High = or(nsLow, math.Inf(-1)), or(nsHigh, math.Inf(1))
-		if allocs.Valid {
-			p.AllocsOp = &allocs.Int64
-		}
-		if bytes.Valid {
-			p.BytesOp = &bytes.Int64
-		}
 		at[record] = len(points)
 		points = append(points, p)
-	}
-	return points, at, rows.Err()
+		return err
+	}, `SELECT record_id, anchor_id, ratio, ratio_low, ratio_high, ns, ns_low, ns_high, blocks, allocs, bytes, module, metrics
+		FROM postage_figure WHERE row_id = (SELECT id FROM postage_row WHERE name = ?)`, row)
+	return points, at, err
 }
 
 func or(x sql.NullFloat64, other float64) float64 {

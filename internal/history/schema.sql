@@ -1,6 +1,3 @@
--- Both SQLite and PostgreSQL run these statements. A comment that begins with the word sqlite
--- is part of the statement for SQLite alone.
-
 CREATE TABLE postage_machine (
   id INTEGER NOT NULL PRIMARY KEY,
   identity TEXT NOT NULL UNIQUE
@@ -59,4 +56,6 @@ CREATE TABLE postage_figure (
   -- The row's other figures by unit, as a JSON object.
   metrics TEXT NOT NULL,
   PRIMARY KEY (row_id, record_id)
-) /*sqlite WITHOUT ROWID*/;
+) WITHOUT ROWID;
+
+INSERT INTO postage_schema (version) VALUES (1);
