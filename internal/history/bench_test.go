@@ -79,7 +79,8 @@ func benchRecord(rng *rand.Rand, hour int) *record.Record {
 }
 
 // The targets: adding one takes under 100 ms, showing a trend under 200 ms. Open is measured with
-// them, as the command opens the history each time. On a busy machine client-cpu-ns/op says more than ns/op.
+// them, as the command opens the history each time. On a busy machine client-cpu-ns/op says more
+// than ns/op.
 func BenchmarkHistory(b *testing.B) {
 	place := newPlace(b)
 	db := largeHistory(b, place)
