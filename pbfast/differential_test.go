@@ -111,6 +111,8 @@ func TestCorners(t *testing.T) {
 		"a fixed64 cut":                        field(8, protowire.Fixed64Type, 1, 2, 3, 4, 5, 6, 7),
 		"a message of another package":         field(201, protowire.BytesType, 0),
 		"a map's entry with a number's value":  field(56, protowire.BytesType, 4, 8, 1, 16, 1),
+		"a map as a number":                    field(56, protowire.VarintType, 1),
+		"a map of messages as a number":        field(71, protowire.VarintType, 1),
 		"a surrogate":                          field(14, protowire.BytesType, 3, 0xed, 0xa0, 0x80),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,14 +2,10 @@ package runtime
 
 import (
 	"cmp"
-	"encoding/binary"
-	"errors"
 	"math"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/runtime/protoiface"
 )
 
@@ -147,42 +143,23 @@ func (e *Encoder) fail(err error) {
 // Deterministic says whether maps are written in the order of their keys.
 func (e *Encoder) Deterministic() bool { return e.Flags&protoiface.MarshalDeterministic != 0 }
 
-// Fallback writes m with protobuf-go: generated code leaves messages that have extensions to it.
-func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
-	r := m.ProtoReflect()
-	methods := Original(r)
-	// With MarshalUseCachedSize the size is that which the caller's call of Size left in r: asked
-	// for anew at each level, a deep message would take time of its depth's square.
-	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
-	w, i = e.room(w, i, size)
-	out, err := methods.Marshal(protoiface.MarshalInput{
-		Message: r,
-		Buf:     w[i-size : i-size : i],
-		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
-	})
-	return e.take(w, i, size, out.Buf, err)
-}
-
-// Foreign writes m, whose code another generator made, by proto.MarshalAppend, with its length and
-// tag before.
-func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte, int) {
-	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic(), UseCachedSize: e.Flags&protoiface.MarshalUseCachedSize != 0}
-	size := o.Size(m)
-	w, i = e.room(w, i, size)
-	o.UseCachedSize = true
-	out, err := o.MarshalAppend(w[i-size:i-size:i], m)
-	end := len(w) - i
-	w, i = e.take(w, i, size, out, err)
-	return e.Length(w, i, end, tag)
+// Head writes the length of a message, which ends at len(w)-end, and its tag before it, if each is
+// of one byte and there is room. Otherwise it returns -1.
+func Head(w []byte, i, end int, tag uint64) int {
+	n := len(w) - i - end
+	if i < 2 || n >= 0x80 || tag-1 >= 0x7f {
+		return -1
+	}
+	head := w[i-2 : i]
+	head[0], head[1] = byte(tag), byte(n)
+	return i - 2
 }
 
 // Length writes the length of a message, which ends at len(w)-end, and its tag before it, unless
 // that is 0: a message that is in no other has neither.
 func (e *Encoder) Length(w []byte, i, end int, tag uint64) ([]byte, int) {
-	if n := len(w) - i - end; i >= 2 && n < 0x80 && tag-1 < 0x7f {
-		head := w[i-2 : i]
-		head[0], head[1] = byte(tag), byte(n)
-		return w, i - 2
+	if j := Head(w, i, end, tag); j >= 0 {
+		return w, j
 	}
 	return e.longLength(w, i, end, tag)
 }
@@ -210,172 +187,6 @@ func (e *Encoder) unknown(w []byte, i int, fields []byte) ([]byte, int) {
 	return w, i
 }
 
-// take makes sure that out is at w[i-size:i].
-func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
-	if err != nil {
-		e.fail(err)
-		return w, i
-	}
-	if len(out) != size { // lazily decoded parts may be shorter than their size
-		w, i = e.room(w, i, len(out))
-		copy(w[i-len(out):], out)
-	}
-	return w, i - len(out)
-}
-
-// ForeignSize is the size of what Foreign writes.
-func ForeignSize(m proto.Message) int { return proto.Size(m) }
-
-// FallbackSize is the size of what Fallback writes.
-func FallbackSize(m proto.Message) int {
-	r := m.ProtoReflect()
-	return Original(r).Size(protoiface.SizeInput{Message: r}).Size
-}
-
-// SizeVarint is the length of v as a varint: 1 to 10 bytes.
-func SizeVarint(v uint64) int { return int(9*uint32(bits.Len64(v))+64) / 64 }
-
-// SizeBytes is the length of n bytes with their length before.
-func SizeBytes(n int) int { return n + SizeVarint(uint64(n)) }
-
-// SizeSome is SizeBytes with a tag of the given size, and 0 if there are none.
-func SizeSome(tag, n int) int {
-	if n == 0 {
-		return 0
-	}
-	return tag + n + SizeVarint(uint64(n))
-}
-
-// SizeNumber is the length of v as a varint with a tag of the given size, and 0 if v is 0.
-func SizeNumber(tag int, v uint64) int {
-	if v == 0 {
-		return 0
-	}
-	return tag + SizeVarint(v)
-}
-
-// SizeIf is n if the field is there.
-func SizeIf(there bool, n int) int {
-	if there {
-		return n
-	}
-	return 0
-}
-
-// PutVarint writes v before w[i] and returns where it begins.
-func PutVarint(w []byte, i int, v uint64) int {
-	if v < 0x80 {
-		w[i-1] = byte(v)
-		return i - 1
-	}
-	return putVarint(w, i, v)
-}
-
-// PutByte writes a tag of one byte before w[i].
-func PutByte(w []byte, i int, tag byte) int {
-	i--
-	w[i] = tag
-	return i
-}
-
-// PutTwo writes a tag of two bytes before w[i].
-func PutTwo(w []byte, i int, tag uint16) int {
-	i -= 2
-	binary.LittleEndian.PutUint16(w[i:], tag)
-	return i
-}
-
-// PutRawText writes v before w[i], with its length before. It need not be UTF-8.
-func PutRawText(w []byte, i int, v string) int {
-	i -= len(v)
-	copy(w[i:], v)
-	return PutVarint(w, i, uint64(len(v)))
-}
-
-//go:noinline
-func putVarint(w []byte, i int, v uint64) int {
-	i -= SizeVarint(v)
-	for j := i; ; j++ {
-		if v < 0x80 {
-			w[j] = byte(v)
-			return i
-		}
-		w[j] = byte(v) | 0x80
-		v >>= 7
-	}
-}
-
-// AppendVarint appends v.
-func AppendVarint(b []byte, v uint64) []byte {
-	for v >= 0x80 {
-		b = append(b, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(b, byte(v))
-}
-
-// AppendFixed32 appends v.
-func AppendFixed32(b []byte, v uint32) []byte { return binary.LittleEndian.AppendUint32(b, v) }
-
-// AppendFixed64 appends v.
-func AppendFixed64(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
-
-// ZigZag maps signed to unsigned as sint32 and sint64 do: 0, -1, 1, -2 to 0, 1, 2, 3.
-func ZigZag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
-
-// Bit is 1 for true.
-func Bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-type varint interface {
-	~int32 | ~int64 | ~uint32 | ~uint64
-}
-
-// PutVarints writes the elements of v before w[i]. There must be room.
-func PutVarints[T varint](w []byte, i int, v []T) int {
-	for k := len(v) - 1; k >= 0; k-- {
-		i = PutVarint(w, i, uint64(int64(v[k])))
-	}
-	return i
-}
-
-// SizeVarints is the length of what PutVarints writes.
-func SizeVarints[T varint](v []T) (n int) {
-	for _, x := range v {
-		n += SizeVarint(uint64(int64(x)))
-	}
-	return n
-}
-
-// PutZigZags is PutVarints for sint32 and sint64.
-func PutZigZags[T ~int32 | ~int64](w []byte, i int, v []T) int {
-	for k := len(v) - 1; k >= 0; k-- {
-		i = PutVarint(w, i, ZigZag(int64(v[k])))
-	}
-	return i
-}
-
-// SizeZigZags is the length of what PutZigZags writes.
-func SizeZigZags[T ~int32 | ~int64](v []T) (n int) {
-	for _, x := range v {
-		n += SizeVarint(ZigZag(int64(x)))
-	}
-	return n
-}
-
-// PutBools writes the elements of v before w[i].
-func PutBools(w []byte, i int, v []bool) int {
-	for k := len(v) - 1; k >= 0; k-- {
-		i--
-		w[i] = byte(Bit(v[k]))
-	}
-	return i
-}
-
 // SortedKeys returns the map's keys in the order in which deterministic encoding has them.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))
@@ -396,19 +207,3 @@ func SortedBools[V any](m map[bool]V) []bool {
 	}
 	return keys
 }
-
-// Errors of encoding and decoding. All are [proto.Error].
-var (
-	errUTF8 = failure{errors.New("string field contains invalid UTF-8")}
-	// ErrMalformed is the error of input that is not in the wire format.
-	ErrMalformed error = failure{errors.New("cannot parse invalid wire-format data")}
-	// ErrUTF8 is the error of text that is not UTF-8.
-	ErrUTF8 error = errUTF8
-	// ErrDepth is the error of messages nested deeper than the limit.
-	ErrDepth error = failure{errors.New("exceeded maximum recursion depth")}
-)
-
-type failure struct{ cause error }
-
-func (f failure) Error() string        { return "pbfast: " + f.cause.Error() }
-func (f failure) Is(target error) bool { return target == proto.Error }

@@ -22,8 +22,6 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/compiler/protogen"
-	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/pluginpb"
 
 	"postage/pbfast/internal/gen"
 )
@@ -51,9 +49,6 @@ func main() {
 		return nil
 	})
 	protogen.Options{ParamFunc: flags.Set}.Run(func(plugin *protogen.Plugin) error {
-		plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
-		plugin.SupportedEditionsMinimum = descriptorpb.Edition_EDITION_PROTO2
-		plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_2024
 		notes, err := gen.Run(plugin, options)
 		for _, note := range notes {
 			fmt.Fprintln(os.Stderr, "protoc-gen-pbfast:", note)

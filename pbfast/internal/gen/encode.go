@@ -12,13 +12,16 @@ import (
 // encode writes the function that writes a message from its last byte to its first, and then its
 // length and the tag that it is given.
 func (g *generator) encode(msg *message) {
-	g.f("func (m *%s) pbfastEncode(e *%s, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName, g.rt("Encoder"))
+	g.f("func (m *%s) pbfastEncode(e *$Encoder, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName)
 	g.f("end := len(w) - i")
 	g.f("if m == nil { return e.Length(w, i, end, tag) }")
 	if msg.ext {
 		g.f("if len(m.extensionFields) > 0 { w, i = e.Fallback(w, i, m); return e.Length(w, i, end, tag) }")
 	}
 	g.encodeFields(msg)
+	if msg.element && !g.inlined(msg) { // there are many, and a call costs
+		g.f("if j := $Head(w, i, end, tag); j >= 0 { return w, j }")
+	}
 	g.f("return e.Length(w, i, end, tag)\n}\n")
 	for _, f := range msg.fields {
 		if f.isMap() {
@@ -32,32 +35,28 @@ func (g *generator) encode(msg *message) {
 func (g *generator) encodeFields(msg *message) {
 	g.f("w, i = e.Unknown(w, i, m.unknownFields)")
 	for k := len(msg.ordered) - 1; k >= 0; {
-		if f := msg.ordered[k]; f.inOneof() {
-			first := k
-			for first > 0 && msg.ordered[first-1].Oneof == f.Oneof {
-				first--
+		last := k
+		switch f := msg.ordered[k]; {
+		case f.inOneof():
+			for k >= 0 && msg.ordered[k].Oneof == f.Oneof {
+				k--
 			}
 			g.f("switch v := %s.(type) {", f.oneofRef())
-			for _, f := range msg.ordered[first : k+1] {
+			for _, f := range msg.ordered[k+1 : last+1] {
 				g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.wrapper()))
 				g.encodeAlone(f, "v."+f.GoName)
 				g.f("}")
 			}
 			g.f("}")
-			k = first - 1
-			continue
-		}
-		// A group is of fields whose room can be asked for at once.
-		last := k
-		for k >= 0 && simple(msg.ordered[k]) {
+		case simple(f): // room for some of them can be asked for at once
+			for k >= 0 && simple(msg.ordered[k]) {
+				k--
+			}
+			g.encodeGroup(msg.ordered[k+1 : last+1])
+		default:
+			g.encodeField(f)
 			k--
 		}
-		if k < last {
-			g.encodeGroup(msg.ordered[k+1 : last+1])
-			continue
-		}
-		g.encodeField(msg.ordered[k])
-		k--
 	}
 }
 
@@ -69,12 +68,7 @@ func (g *generator) inlined(msg *message) bool {
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to
 // be known.
 func bounded(msg *message) bool {
-	for _, f := range msg.fields {
-		if !simple(f) || f.text() {
-			return false
-		}
-	}
-	return !msg.ext && len(msg.fields) <= 8
+	return !msg.ext && len(msg.fields) <= 8 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) || f.text() })
 }
 
 // forward writes the function that encodes a bounded message.
@@ -83,29 +77,11 @@ func (g *generator) forward(msg *message) {
 	g.f("if m == nil { return b }")
 	for _, f := range msg.ordered {
 		condition, value := g.present(f)
-		g.f("if %s {", condition)
 		tag := ""
 		for _, b := range protowire.AppendVarint(nil, f.ownTag()) {
 			tag += fmt.Sprintf(", %#x", b)
 		}
-		switch wireOf(f.kind) {
-		case protowire.Fixed32Type, protowire.Fixed64Type:
-			name, bits := "Fixed32", "32"
-			if wireOf(f.kind) == protowire.Fixed64Type {
-				name, bits = "Fixed64", "64"
-			}
-			if f.kind == protoreflect.FloatKind || f.kind == protoreflect.DoubleKind {
-				value = g.QualifiedGoIdent(mathPkg.Ident("Float"+bits+"bits")) + "(" + value + ")"
-			}
-			g.f("b = %s(append(b%s), uint%s(%s))", g.rt("Append"+name), tag, bits, value)
-		default:
-			if f.kind == protoreflect.BoolKind {
-				g.f("b = append(b%s, byte(%s(%s)))", tag, g.rt("Bit"), value)
-			} else {
-				g.f("b = %s(append(b%s), %s)", g.rt("AppendVarint"), tag, g.varint(f, value))
-			}
-		}
-		g.f("}")
+		g.f("if %s { b = $Append%s(append(b%s), %s) }", condition, f.write, tag, g.e(f.word, value))
 	}
 	g.f("return append(b, m.unknownFields...)\n}\n")
 }
@@ -117,48 +93,23 @@ func simple(f *field) bool {
 
 // room asks for a constant and some variable numbers of bytes.
 func (g *generator) room(constant int, variable ...string) {
-	need := strings.Join(variable, " + ")
 	if constant > 0 {
-		need = fmt.Sprint(constant)
-		if len(variable) > 0 {
-			need += " + " + strings.Join(variable, " + ")
-		}
+		variable = append([]string{fmt.Sprint(constant)}, variable...)
 	}
-	if g.options.Drop == "room" {
-		return
-	}
-	g.f("w, i = e.Room(w, i, %s)", need)
-}
-
-// most is the most bytes that a number or a length takes.
-func most(f *field) int {
-	switch {
-	case f.text():
-		return 10
-	case f.kind == protoreflect.BoolKind:
-		return 1
-	case wireOf(f.kind) == protowire.Fixed32Type:
-		return 4
-	case wireOf(f.kind) == protowire.Fixed64Type:
-		return 8
-	case f.kind == protoreflect.Uint32Kind, f.kind == protoreflect.Sint32Kind:
-		return 5
-	}
-	return 10
+	g.f("w, i = e.Room(w, i, %s)", strings.Join(variable, " + "))
 }
 
 func (g *generator) encodeGroup(fields []*field) {
 	constant := 0
 	var variable []string
 	for _, f := range fields {
-		constant += tagSize(f) + most(f)
+		constant += tagSize(f) + f.most
 		if f.text() && !f.pointer() {
 			variable = append(variable, "len("+f.ref()+")")
 		}
 	}
 	g.room(constant, variable...)
-	for k := len(fields) - 1; k >= 0; k-- {
-		f := fields[k]
+	for _, f := range slices.Backward(fields) {
 		condition, value := g.present(f)
 		g.f("if %s {", condition)
 		if f.pointer() && f.text() {
@@ -179,9 +130,9 @@ func (g *generator) encodeAlone(f *field, value string) {
 		g.putMessage(f, value)
 		return
 	case f.text():
-		g.room(tagSize(f)+most(f), "len("+value+")")
+		g.room(tagSize(f)+f.most, "len("+value+")")
 	default:
-		g.room(tagSize(f) + most(f))
+		g.room(tagSize(f) + f.most)
 	}
 	g.put(f, value)
 }
@@ -190,76 +141,57 @@ func (g *generator) encodeAlone(f *field, value string) {
 func (g *generator) tagged(tag uint64, put string) string {
 	switch protowire.SizeVarint(tag) {
 	case 1:
-		return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutByte"), put, tag)
+		return g.e("$PutByte(w, %s, %#x)", put, tag)
 	case 2:
-		return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutTwo"), put, wireTag(tag))
+		return g.e("$PutTwo(w, %s, %#x)", put, wireTag(tag))
 	}
-	return fmt.Sprintf("%s(w, %s, %#x)", g.rt("PutVarint"), put, tag)
+	return g.e("$PutVarint(w, %s, %#x)", put, tag)
+}
+
+// length is the expression for a tag and a length that are written before.
+func (g *generator) length(tag uint64, length string) string {
+	return g.tagged(tag, g.e("$PutVarint(w, i, uint64(%s))", length))
 }
 
 // put writes a value that is no message, with its tag, where there is room.
 func (g *generator) put(f *field, value string) {
-	tag := f.tag(wireOf(f.kind))
+	tag := f.tag(f.wire)
 	switch {
-	case f.text() && f.utf8 && !g.drop("encode-utf8") && tag < 0x80: // the run time writes the tag
+	case f.utf8 && tag < 0x80: // the run time writes the tag
 		g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
-	case f.kind == protoreflect.BytesKind: // the run time's PutBytes costs a call
-		g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
-		g.f("i = %s", g.tagged(tag, g.rt("PutVarint")+"(w, i, uint64(len("+value+")))"))
-	default:
-		g.f("i = %s", g.tagged(tag, g.putUntagged(f, value)))
-	}
-}
-
-// putUntagged is the expression that writes a value that is no message without its tag.
-func (g *generator) putUntagged(f *field, value string) string {
-	put := "PutVarint"
-	switch {
-	case f.text() && f.utf8 && !g.drop("encode-utf8"):
-		return "e.PutText(w, i, " + value + ", 0)"
+	case f.utf8:
+		g.f("i = %s", g.tagged(tag, "e.PutText(w, i, "+value+", 0)"))
+	case f.kind == protoreflect.BytesKind: // the run time's PutRawText costs a call
+		g.f("i -= len(%s)\ncopy(w[i:], %s)\ni = %s", value, value, g.length(tag, "len("+value+")"))
 	case f.text():
-		return g.rt("PutRawText") + "(w, i, " + value + ")"
-	case f.kind == protoreflect.BoolKind:
-		return fmt.Sprintf("%s(w, i, byte(%s(%s)))", g.rt("PutByte"), g.rt("Bit"), value)
-	case f.kind == protoreflect.FloatKind:
-		put, value = "PutFixed32", g.QualifiedGoIdent(mathPkg.Ident("Float32bits"))+"("+value+")"
-	case f.kind == protoreflect.DoubleKind:
-		put, value = "PutFixed64", g.QualifiedGoIdent(mathPkg.Ident("Float64bits"))+"("+value+")"
-	case wireOf(f.kind) == protowire.Fixed32Type:
-		put, value = "PutFixed32", "uint32("+value+")"
-	case wireOf(f.kind) == protowire.Fixed64Type:
-		put, value = "PutFixed64", "uint64("+value+")"
+		g.f("i = %s", g.tagged(tag, g.e("$PutRawText(w, i, %s)", value)))
 	default:
-		value = g.varint(f, value)
+		g.f("i = %s", g.tagged(tag, g.e("$Put%s(w, i, %s)", f.write, g.e(f.word, value))))
 	}
-	return fmt.Sprintf("%s(w, i, %s)", g.rt(put), value)
 }
 
 // putMessage writes a message with its length and tag, or a group with its tags.
 func (g *generator) putMessage(f *field, value string) {
+	call := "w, i = %s.pbfastEncode(e, w, i, %#x)"
+	if g.model.local(f) == nil {
+		call = "w, i = e.Foreign(w, i, %s, %#x)"
+	}
+	tag := f.tag(protowire.BytesType)
 	switch {
 	case f.kind == protoreflect.GroupKind:
 		g.room(tagSize(f))
 		g.f("i = %s", g.tagged(f.tag(protowire.EndGroupType), "i"))
-		if g.model.local(f) == nil {
-			g.f("w, i = e.Foreign(w, i, %s, 0)", value)
-		} else {
-			g.f("w, i = %s.pbfastEncode(e, w, i, 0)", value)
-		}
+		g.f(call, value, 0)
 		g.room(tagSize(f))
 		g.f("i = %s", g.tagged(f.tag(protowire.StartGroupType), "i"))
-	case g.model.local(f) == nil:
-		g.f("w, i = e.Foreign(w, i, %s, %#x)", value, f.tag(protowire.BytesType))
-	case g.inlined(g.model.local(f)):
-		tag := f.tag(protowire.BytesType)
-		g.f("end := len(w) - i")
-		g.f("if m := %s; m != nil {", value)
+	case g.model.local(f) != nil && g.inlined(g.model.local(f)):
+		g.f("end := len(w) - i\nif m := %s; m != nil {", value)
 		g.encodeFields(g.model.local(f))
 		g.f("}")
 		g.room(tagSize(f) + 10)
-		g.f("i = %s", g.tagged(tag, g.rt("PutVarint")+"(w, i, uint64(len(w)-i-end))"))
+		g.f("i = %s", g.length(tag, "len(w)-i-end"))
 	default:
-		g.f("w, i = %s.pbfastEncode(e, w, i, %#x)", value, f.tag(protowire.BytesType))
+		g.f(call, value, tag)
 	}
 }
 
@@ -268,20 +200,16 @@ func (g *generator) encodeField(f *field) {
 	switch {
 	case f.isMap():
 		g.encodeMap(f)
-	case f.list() && f.packable():
+	case f.packable() && f.Desc.IsPacked():
 		g.f("if n := len(%s); n > 0 {", name)
-		if f.Desc.IsPacked() {
-			g.room(tagSize(f)+10, fmt.Sprintf("%d*n", most(f)))
-			g.f("end := i")
-			g.putElements(f, name)
-			g.f("i = %s", g.tagged(f.ownTag(), g.rt("PutVarint")+"(w, i, uint64(end-i))"))
-		} else {
-			g.room(0, fmt.Sprintf("%d*n", most(f)+tagSize(f)))
-			g.f("for k := n - 1; k >= 0; k-- {")
-			g.put(f, name+"[k]")
-			g.f("}")
-		}
-		g.f("}")
+		g.room(tagSize(f)+10, fmt.Sprintf("%d*n", f.most))
+		g.f("end := i\ni = $Put%s(w, i, %s)\ni = %s\n}", f.packed, name, g.length(f.ownTag(), "end-i"))
+	case f.packable():
+		g.f("if n := len(%s); n > 0 {", name)
+		g.room(0, fmt.Sprintf("%d*n", f.most+tagSize(f)))
+		g.f("for k := n - 1; k >= 0; k-- {")
+		g.put(f, name+"[k]")
+		g.f("}\n}")
 	case f.list():
 		end := g.ifBoxed(f)
 		name = f.elements()
@@ -300,37 +228,17 @@ func (g *generator) encodeField(f *field) {
 	}
 }
 
-// putElements writes the elements of a packed list.
-func (g *generator) putElements(f *field, list string) {
-	put := "PutVarints"
-	switch {
-	case wireOf(f.kind) == protowire.Fixed32Type:
-		put = "PutFixed32s"
-	case wireOf(f.kind) == protowire.Fixed64Type:
-		put = "PutFixed64s"
-	case f.kind == protoreflect.BoolKind:
-		put = "PutBools"
-	case f.kind == protoreflect.Sint32Kind, f.kind == protoreflect.Sint64Kind:
-		put = "PutZigZags"
-	}
-	g.f("i = %s(w, i, %s)", g.rt(put), list)
-}
-
 // encodeMap writes a map in one pass, or from its last key to its first.
 func (g *generator) encodeMap(f *field) {
-	name := f.ref()
-	key := newField(f.Message.Fields[0])
-	sorted := "SortedKeys"
-	if key.kind == protoreflect.BoolKind {
-		sorted = "SortedBools"
+	name, sorted := f.ref(), "$SortedKeys"
+	if key, _ := f.entry(); key.kind == protoreflect.BoolKind {
+		sorted = "$SortedBools"
 	}
-	g.f("if len(%s) > 0 {", name)
-	g.f("if e.Deterministic() {")
-	g.f("keys := %s(%s)", g.rt(sorted), name)
+	g.f("if len(%s) > 0 {\nif e.Deterministic() {", name)
+	g.f("keys := "+sorted+"(%s)", name)
 	g.f("for n := len(keys) - 1; n >= 0; n-- { w, i = m.%s(e, w, i, keys[n], %s[keys[n]]) }", entryEncoder(f), name)
 	g.f("} else {")
-	g.f("for k, v := range %s { w, i = m.%s(e, w, i, k, v) }", name, entryEncoder(f))
-	g.f("}\n}")
+	g.f("for k, v := range %s { w, i = m.%s(e, w, i, k, v) }\n}\n}", name, entryEncoder(f))
 }
 
 // entryEncoder is a method, so that no two messages can have one of the same name.
@@ -338,28 +246,27 @@ func entryEncoder(f *field) string { return "pbfastPut" + f.GoName }
 
 // encodeEntry writes the function that writes a map's entry.
 func (g *generator) encodeEntry(msg *message, f *field) {
-	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-	g.f("func (*%s) %s(e *%s, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.GoIdent.GoName, entryEncoder(f), g.rt("Encoder"), g.goType(key), g.goType(value))
-	constant := tagSize(f) + 10 + 1 + most(key)
+	key, value := f.entry()
+	g.f("func (*%s) %s(e *$Encoder, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.GoIdent.GoName, entryEncoder(f), g.goType(key), g.goType(value))
+	constant, tag := tagSize(f)+10+1+key.most, f.tag(protowire.BytesType)
 	var variable []string
 	if key.text() {
 		variable = append(variable, "len(k)")
 	}
-	if !value.isMessage() {
-		constant += 1 + most(value)
-		if value.text() {
-			variable = append(variable, "len(v)")
-		}
+	if value.isMessage() {
+		g.f("last := len(w) - i")
+		g.putMessage(value, "v")
 		g.room(constant, variable...)
-		g.f("last := i")
-		g.put(value, "v")
 		g.put(key, "k")
-		g.f("return w, %s\n}\n", g.tagged(f.tag(protowire.BytesType), g.rt("PutVarint")+"(w, i, uint64(last-i))"))
+		g.f("return e.Length(w, i, last, %#x)\n}\n", tag)
 		return
 	}
-	g.f("last := len(w) - i")
-	g.putMessage(value, "v")
-	g.room(constant, variable...)
+	if value.text() {
+		variable = append(variable, "len(v)")
+	}
+	g.room(constant+1+value.most, variable...)
+	g.f("last := i")
+	g.put(value, "v")
 	g.put(key, "k")
-	g.f("return e.Length(w, i, last, %#x)\n}\n", f.tag(protowire.BytesType))
+	g.f("return w, %s\n}\n", g.length(tag, "last-i"))
 }

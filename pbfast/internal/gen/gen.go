@@ -2,16 +2,13 @@
 package gen
 
 import (
-	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/gofeaturespb"
-
-	pbfastrt "postage/pbfast/runtime"
+	"google.golang.org/protobuf/types/pluginpb"
 )
 
 // Options are the plug-in's parameters.
@@ -25,28 +22,16 @@ type Options struct {
 	// Text is what was asked for strings and bytes of fields, or of all of a message's, by name;
 	// share, for a message with all that it holds.
 	Text map[protoreflect.FullName]textMode
-	Drop string // a check to leave out: for the tests that show that each is needed
 }
-
-// The run time is in this repository's modules, under whatever path.
-var (
-	runtime = protogen.GoImportPath(reflect.TypeFor[pbfastrt.Encoder]().PkgPath())
-)
-
-const (
-	protoPkg = protogen.GoImportPath("google.golang.org/protobuf/proto")
-	mathPkg  = protogen.GoImportPath("math")
-)
 
 // Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are for
 // the user: messages that are left to protobuf-go, with the reason.
 func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
-	if o := options.Drop; o != "" && !slices.Contains(Checks, o) {
-		return nil, fmt.Errorf("there is no check %q to drop", o)
-	}
 	if err := options.known(plugin); err != nil {
 		return nil, err
 	}
+	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
+	plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
 	hybrid := map[*protogen.File]bool{}
 	for _, file := range plugin.Files {
 		hybrid[file] = file.APILevel == gofeaturespb.GoFeatures_API_HYBRID
@@ -89,17 +74,7 @@ type generator struct {
 }
 
 func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, m *model, options Options) {
-	var messages []*message
-	var collect func([]*protogen.Message)
-	collect = func(list []*protogen.Message) {
-		for _, msg := range list {
-			if own := m.messages[msg.Desc.FullName()]; own != nil {
-				messages = append(messages, own)
-			}
-			collect(msg.Messages)
-		}
-	}
-	collect(file.Messages)
+	messages := m.files[file]
 	if len(messages) == 0 {
 		return
 	}
@@ -110,7 +85,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 		g.encode(msg)
 		g.parts(msg)
 		g.decode(msg)
-		if g.reusable(msg) {
+		if m.reused[msg] {
 			g.reuse(msg)
 		}
 	}
@@ -128,35 +103,23 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 	g.save(plugin.NewGeneratedFile(file.GeneratedFilenamePrefix+variant+"_pbfast.pb.go", file.GoImportPath), head...)
 }
 
-func (g *generator) rt(name string) string {
-	return g.QualifiedGoIdent(runtime.Ident(name))
-}
-
 // goType is the Go type of a field's value: of an element, of what a pointer points to.
 func (g *generator) goType(f *field) string {
-	switch f.kind.String() {
-	case "bool":
-		return "bool"
-	case "enum":
+	switch {
+	case f.isMessage():
+		return "*" + g.QualifiedGoIdent(f.Message.GoIdent)
+	case f.Enum != nil:
 		return g.QualifiedGoIdent(f.Enum.GoIdent)
-	case "int32", "sint32", "sfixed32":
-		return "int32"
-	case "uint32", "fixed32":
-		return "uint32"
-	case "int64", "sint64", "sfixed64":
-		return "int64"
-	case "uint64", "fixed64":
-		return "uint64"
-	case "float":
-		return "float32"
-	case "double":
-		return "float64"
-	case "string":
-		return "string"
-	case "bytes":
-		return "[]byte"
 	}
-	return "*" + g.QualifiedGoIdent(f.Message.GoIdent)
+	return f.coding.goType
+}
+
+// heldType is the type of what the struct holds a pointer to.
+func (g *generator) heldType(f *field) string {
+	if f.boxed() {
+		return "[]" + g.goType(f)
+	}
+	return g.goType(f)
 }
 
 // faces writes the methods that people call. As those of protoc-gen-go they come without comments,
@@ -166,22 +129,21 @@ func (g *generator) faces(msg *message) {
 	init := g.model.needsInit(msg.Message)
 	g.f("func (m *%s) MarshalAppend(b []byte) ([]byte, error) {", t)
 	if init {
-		g.f("if err := %s(m); err != nil { return b, err }", g.QualifiedGoIdent(protoPkg.Ident("CheckInitialized")))
+		g.f("if err := $proto.CheckInitialized(m); err != nil { return b, err }")
 	}
 	if bounded(msg) {
 		g.f("return m.pbfastAppend(b), nil\n}\n")
 		g.forward(msg)
 	} else {
-		g.f("var e %s", g.rt("Encoder"))
-		g.f("return e.Finish(m.pbfastEncode(e.Start(b, m)))\n}\n")
+		g.f("var e $Encoder\nreturn e.Finish(m.pbfastEncode(e.Start(b, m)))\n}\n")
 	}
 	g.f("func (m *%s) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.sharedMemory(msg))
-	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.mode("Own", "Apart"))
+	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, $Own|$Apart) }\n", t)
 	g.f("func (m *%s) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t)
-	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode %s) error {", t, g.rt("Mode"))
-	g.f("*m = %s{}\nvar d %s", t, g.rt("Decoder"))
+	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode $Mode) error {", t)
+	g.f("*m = %s{}\nvar d $Decoder", t)
 	g.finish("m.pbfastDecode(d.Start(data, mode))", init)
-	if g.reusable(msg) {
+	if g.model.reused[msg] {
 		g.reuseFace(msg, init)
 	}
 	if g.options.VT {
@@ -196,15 +158,7 @@ func (g *generator) finish(decoded string, init bool) {
 		return
 	}
 	g.f("if err := d.Finish(%s); err != nil { return err }", decoded)
-	g.f("return %s(m)\n}\n", g.QualifiedGoIdent(protoPkg.Ident("CheckInitialized")))
-}
-
-// mode is the expression for a mode of decoding.
-func (g *generator) mode(flags ...string) string {
-	for k := range flags {
-		flags[k] = g.rt(flags[k])
-	}
-	return strings.Join(flags, "|")
+	g.f("return $proto.CheckInitialized(m)\n}\n")
 }
 
 // memory returns how proto.Unmarshal treats memory.
@@ -214,22 +168,22 @@ func (g *generator) memory(msg *message) string {
 	}
 	switch _, aliased, shared := g.model.hasText(msg); {
 	case aliased:
-		return g.mode("Own", "Apart", "Alias")
+		return g.e("$Own|$Apart|$Alias")
 	case shared:
-		return g.mode("Own", "Apart", "Share", "Copied")
+		return g.e("$Own|$Apart|$Share|$Copied")
 	}
-	return g.mode("Own", "Apart")
+	return g.e("$Own|$Apart")
 }
 
 // sharedMemory is memory for Unmarshal.
 func (g *generator) sharedMemory(msg *message) string {
 	switch count, aliased, _ := g.model.hasText(msg); {
 	case aliased:
-		return g.mode("Own", "Apart", "Alias")
+		return g.e("$Own|$Apart|$Alias")
 	case count == 1:
-		return g.mode("Own")
+		return g.e("$Own")
 	case count > 1:
-		return g.mode("Copied")
+		return g.e("$Copied")
 	}
 	return "0"
 }
@@ -237,15 +191,14 @@ func (g *generator) sharedMemory(msg *message) string {
 // hooks writes the code that has proto.Marshal, Unmarshal and Size use the generated methods.
 func (g *generator) hooks(file *protogen.File, messages []*message) {
 	name := file.GoDescriptorIdent.GoName // as protoc-gen-go names what must come first
-	g.P("func init() {")
-	g.P(strings.ToLower(name[:1])+name[1:], "_init()")
+	g.f("func init() {\n%s_init()", strings.ToLower(name[:1])+name[1:])
 	for _, msg := range messages {
 		t := msg.GoIdent.GoName
 		forward := "nil"
 		if bounded(msg) {
 			forward = "(*" + t + ").pbfastAppend"
 		}
-		g.f("%s(%s, %t, %s, (*%s).pbfastEncode, (*%s).pbfastDecode)", g.rt("Hook"), g.memory(msg), !g.model.needsInit(msg.Message), forward, t, t)
+		g.f("$Hook(%s, %t, %s, (*%s).pbfastEncode, (*%s).pbfastDecode)", g.memory(msg), !g.model.needsInit(msg.Message), forward, t, t)
 	}
-	g.P("}")
+	g.f("}")
 }

@@ -19,11 +19,13 @@ type message struct {
 	ordered []*field // as protobuf-go encodes them
 	slots   []*field // those whose values are in the parts
 	ext     bool     // has extension ranges
+	element bool     // of a list or map of the package
 }
 
 // A field is a field of a message, or a map's key or value.
 type field struct {
 	*protogen.Field
+	coding
 	kind protoreflect.Kind
 	utf8 bool // text is checked
 	how  textMode
@@ -48,11 +50,8 @@ func (f *field) entry() (key, value *field) {
 
 func newField(f *protogen.Field) *field {
 	check, ok := f.Desc.(interface{ EnforceUTF8() bool })
-	return &field{
-		Field: f,
-		kind:  f.Desc.Kind(),
-		utf8:  f.Desc.Kind() == protoreflect.StringKind && (!ok || check.EnforceUTF8()),
-	}
+	kind := f.Desc.Kind()
+	return &field{Field: f, coding: codings[kind], kind: kind, utf8: kind == protoreflect.StringKind && (!ok || check.EnforceUTF8())}
 }
 
 func (f *field) number() protowire.Number { return f.Desc.Number() }
@@ -79,28 +78,7 @@ func (f *field) single() bool {
 	return f.isMessage() && !f.list() && !f.isMap() && !f.inOneof()
 }
 
-// A wire is how a kind is encoded.
-func wireOf(kind protoreflect.Kind) protowire.Type {
-	switch kind {
-	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
-		return protowire.Fixed32Type
-	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
-		return protowire.Fixed64Type
-	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
-		return protowire.BytesType
-	case protoreflect.GroupKind:
-		return protowire.StartGroupType
-	}
-	return protowire.VarintType
-}
-
-func (f *field) packable() bool {
-	switch wireOf(f.kind) {
-	case protowire.BytesType, protowire.StartGroupType:
-		return false
-	}
-	return f.list()
-}
+func (f *field) packable() bool { return f.list() && f.isNumber() }
 
 // tag is the field's tag with the given wire type.
 func (f *field) tag(wire protowire.Type) uint64 { return protowire.EncodeTag(f.number(), wire) }
@@ -110,33 +88,36 @@ func (f *field) ownTag() uint64 {
 	if f.list() && f.Desc.IsPacked() {
 		return f.tag(protowire.BytesType)
 	}
-	return f.tag(wireOf(f.kind))
+	return f.tag(f.wire)
 }
 
 // A model is all that generation knows of a package.
 type model struct {
 	messages map[protoreflect.FullName]*message
+	files    map[*protogen.File][]*message
 	hybrid   map[*protogen.File]bool
-	reused   map[*message]bool // those that have UnmarshalReuse, once that was asked
+	reused   map[*message]bool // those that have UnmarshalReuse
 	sizes    map[*message]int  // what sizeOf returned; huge while it is at it
 }
 
 // newModel collects the messages of the files of one Go package that can be generated for. skipped
 // are those that cannot, with the reason.
 func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
-	m = &model{messages: map[protoreflect.FullName]*message{}, hybrid: hybrid, sizes: map[*message]int{}}
+	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]bool{}, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
 	add = func(file *protogen.File, list []*protogen.Message) {
 		for _, msg := range list {
-			add(file, msg.Messages)
 			if msg.Desc.IsMapEntry() {
 				continue
 			}
 			if why := unsupported(msg, hybrid[file], options); why != "" {
 				skipped = append(skipped, fmt.Sprintf("%s: %s: left to protobuf-go", msg.Desc.FullName(), why))
-				continue
+			} else {
+				own := newMessage(file, msg, options)
+				m.messages[msg.Desc.FullName()] = own
+				m.files[file] = append(m.files[file], own)
 			}
-			m.messages[msg.Desc.FullName()] = newMessage(file, msg, options)
+			add(file, msg.Messages)
 		}
 	}
 	for _, file := range files {
@@ -145,6 +126,18 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 		}
 	}
 	for _, msg := range m.messages {
+		for _, f := range msg.fields {
+			value := f
+			if f.isMap() {
+				_, value = f.entry()
+			}
+			if child := m.local(value); child != nil && (f.list() || f.isMap()) {
+				child.element = true
+			}
+		}
+		if options.Reuse || options.ReuseOf[msg.Desc.FullName()] {
+			m.reuse(msg)
+		}
 		if !hybrid[msg.file] { // what is in them depends on a build tag, which other files do not have
 			m.slotsOf(msg)
 		}
@@ -215,6 +208,17 @@ func (m *model) local(f *field) *message {
 		return nil
 	}
 	return m.messages[f.Message.Desc.FullName()]
+}
+
+// reuse gives a message UnmarshalReuse, and those that it holds.
+func (m *model) reuse(msg *message) {
+	if msg == nil || m.reused[msg] {
+		return
+	}
+	m.reused[msg] = true
+	for _, f := range msg.fields {
+		m.reuse(m.local(f))
+	}
 }
 
 // slotsOf sets the fields whose values are allocated together: optional scalars, then messages that

@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"fmt"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -12,8 +11,6 @@ import (
 
 // With the opaque API the struct's fields have other names, some have other types, and bits say
 // which of them are set. What is here follows protoc-gen-go's opaque.go.
-
-const implPkg = protogen.GoImportPath("google.golang.org/protobuf/runtime/protoimpl")
 
 func opaque(msg *protogen.Message) bool { return msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE }
 
@@ -87,16 +84,14 @@ func (f *field) bitOf() (index, size int) {
 // isPresent is the condition under which a field that has a bit is there.
 func (g *generator) isPresent(f *field) string {
 	index, _ := f.bitOf()
-	return g.QualifiedGoIdent(implPkg.Ident("X")) + fmt.Sprintf(".Present(&m.XXX_presence[%d], %d)", index/32, index)
+	return g.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index)
 }
 
 // setPresent says that a field is there, if that is told by a bit.
 func (g *generator) setPresent(f *field) {
-	if !f.bit() || g.drop("bit") {
-		return
+	if index, size := f.bitOf(); f.bit() {
+		g.f("$impl.X.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", index/32, index, size)
 	}
-	index, size := f.bitOf()
-	g.f("%s.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", g.QualifiedGoIdent(implPkg.Ident("X")), index/32, index, size)
 }
 
 // elements is the expression of a list of messages that may be behind a pointer, which is not nil

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // Set takes one of the parameters own, share, alias and reuse, whose value is the full name of a
@@ -34,54 +35,24 @@ func (o *Options) Set(parameter, name string) error {
 
 // known refuses names that are nowhere in the files.
 func (o *Options) known(plugin *protogen.Plugin) error {
-	messages, fields := map[protoreflect.FullName]bool{}, map[protoreflect.FullName]bool{}
-	var add func([]*protogen.Message)
-	add = func(list []*protogen.Message) {
-		for _, msg := range list {
-			messages[msg.Desc.FullName()] = true
-			for _, f := range msg.Fields {
-				fields[f.Desc.FullName()] = true
-			}
-			add(msg.Messages)
+	files := new(protoregistry.Files)
+	for _, file := range plugin.Files {
+		if err := files.RegisterFile(file.Desc); err != nil {
+			return err
 		}
 	}
-	for _, file := range plugin.Files {
-		add(file.Messages)
-	}
 	for name := range o.Text {
-		if !messages[name] && !fields[name] {
+		switch d, _ := files.FindDescriptorByName(name); d.(type) {
+		case protoreflect.MessageDescriptor, protoreflect.FieldDescriptor:
+		default:
 			return fmt.Errorf("own, share or alias: there is no message or field %s in these files", name)
 		}
 	}
 	for name := range o.ReuseOf {
-		if !messages[name] {
+		d, _ := files.FindDescriptorByName(name)
+		if _, ok := d.(protoreflect.MessageDescriptor); !ok {
 			return fmt.Errorf("reuse: there is no message %s in these files", name)
 		}
 	}
 	return nil
-}
-
-// reusable says whether a message has UnmarshalReuse: it was asked for, or a message that holds it
-// was.
-func (g *generator) reusable(msg *message) bool {
-	if g.options.Reuse {
-		return true
-	}
-	if g.model.reused == nil {
-		g.model.reused = map[*message]bool{}
-		var walk func(*message)
-		walk = func(msg *message) {
-			if msg == nil || g.model.reused[msg] {
-				return
-			}
-			g.model.reused[msg] = true
-			for _, f := range msg.fields {
-				walk(g.model.local(f))
-			}
-		}
-		for name := range g.options.ReuseOf {
-			walk(g.model.messages[name])
-		}
-	}
-	return g.model.reused[msg]
 }

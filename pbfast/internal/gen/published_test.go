@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
@@ -98,8 +97,6 @@ func generated(t *testing.T, request *pluginpb.CodeGeneratorRequest, options Opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
-	plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
 	notes, err := Run(plugin, options)
 	if err != nil {
 		t.Fatal(err)

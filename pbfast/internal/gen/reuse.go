@@ -6,7 +6,7 @@ import "slices"
 func (g *generator) reuseFace(msg *message, init bool) {
 	t := msg.GoIdent.GoName
 	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", t)
-	g.f("var d %s", g.rt("Decoder"))
+	g.f("var d $Decoder")
 	g.finish("m, m.pbfastReuse(d.Start(data, 0))", init)
 }
 
@@ -14,7 +14,7 @@ func (g *generator) reuseFace(msg *message, init bool) {
 func (g *generator) reuse(msg *message) {
 	g.reusing = true
 	defer func() { g.reusing = false }()
-	g.f("func (m *%s) pbfastReuse%s) int {", msg.GoIdent.GoName, g.decodeSignature())
+	g.f("func (m *%s) pbfastReuse"+decodeSignature+") int {", msg.GoIdent.GoName)
 	g.reuseFields(msg)
 	g.f("return i\n}\n")
 }

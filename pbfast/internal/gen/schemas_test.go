@@ -279,8 +279,6 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
-		plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
 		left, err := Run(plugin, Options{Hook: true, VT: true, Reuse: true})
 		if err != nil {
 			t.Fatalf("%v\n%v", err, files)

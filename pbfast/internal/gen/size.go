@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -9,7 +11,7 @@ func (g *generator) size(msg *message) {
 	g.f("func (m *%s) SizeOf() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
 	if msg.ext {
-		g.f("if len(m.extensionFields) > 0 { return %s(m) }", g.rt("FallbackSize"))
+		g.f("if len(m.extensionFields) > 0 { return $FallbackSize(m) }")
 	}
 	for k, f := range msg.ordered {
 		if !f.inOneof() {
@@ -20,7 +22,7 @@ func (g *generator) size(msg *message) {
 			g.f("switch v := %s.(type) {", f.oneofRef())
 		}
 		g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.wrapper()))
-		g.sizeValue(f, "v."+f.GoName)
+		g.sizeTagged(f, "v."+f.GoName)
 		g.f("}")
 		if k+1 == len(msg.ordered) || msg.ordered[k+1].Oneof != f.Oneof {
 			g.f("}")
@@ -31,78 +33,53 @@ func (g *generator) size(msg *message) {
 
 func tagSize(f *field) int { return protowire.SizeTag(f.number()) }
 
-// sizeValue adds the size of one value with its tag.
-func (g *generator) sizeValue(f *field, value string) {
-	tag := tagSize(f)
+// sizeTagged adds the size of one value with its tag, or a group's two.
+func (g *generator) sizeTagged(f *field, value string) {
+	tags := tagSize(f)
+	if f.kind == protoreflect.GroupKind {
+		tags *= 2
+	}
+	g.f("n += %d + %s", tags, g.sizeValue(f, value))
+}
+
+// sizeValue is the size of one value without its tag.
+func (g *generator) sizeValue(f *field, value string) string {
 	switch {
-	case f.kind == protoreflect.GroupKind:
-		g.f("n += %d + %s", 2*tag, g.messageSize(f, value))
-	case f.isMessage():
-		g.f("n += %d + %s(%s)", tag, g.rt("SizeBytes"), g.messageSize(f, value))
+	case f.constant():
+		return fmt.Sprint(f.most)
+	case f.isNumber():
+		return g.e("$SizeVarint(%s)", g.e(f.word, value))
 	case f.text():
-		g.f("n += %d + %s(len(%s))", tag, g.rt("SizeBytes"), value)
-	default:
-		g.f("n += %d + %s", tag, g.scalarSize(f, value))
+		return g.e("$SizeBytes(len(%s))", value)
 	}
-}
-
-func (g *generator) messageSize(f *field, value string) string {
-	if g.model.local(f) != nil {
-		return value + ".SizeOf()"
+	size := value + ".SizeOf()"
+	if g.model.local(f) == nil {
+		size = g.e("$ForeignSize(%s)", value)
 	}
-	return g.rt("ForeignSize") + "(" + value + ")"
-}
-
-// scalarSize is the size of a number without its tag.
-func (g *generator) scalarSize(f *field, value string) string {
-	switch wireOf(f.kind) {
-	case protowire.Fixed32Type:
-		return "4"
-	case protowire.Fixed64Type:
-		return "8"
+	if f.kind == protoreflect.GroupKind {
+		return size
 	}
-	if f.kind == protoreflect.BoolKind {
-		return "1"
-	}
-	return g.rt("SizeVarint") + "(" + g.varint(f, value) + ")"
-}
-
-// varint is a number as the varint that stands for it.
-func (g *generator) varint(f *field, value string) string {
-	switch f.kind {
-	case protoreflect.Uint64Kind:
-		return value
-	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
-		return g.rt("ZigZag") + "(int64(" + value + "))"
-	case protoreflect.Int32Kind, protoreflect.EnumKind:
-		return "uint64(int64(" + value + "))"
-	case protoreflect.BoolKind:
-		return "uint64(" + g.rt("Bit") + "(" + value + "))"
-	}
-	return "uint64(" + value + ")"
+	return g.e("$SizeBytes(%s)", size)
 }
 
 // present is the condition under which a field that is no list, map or part of a oneof is encoded,
 // and its value then.
 func (g *generator) present(f *field) (condition, value string) {
 	value = f.ref()
+	if f.pointer() {
+		value = "*" + value
+	}
 	switch {
-	case f.bit() && f.pointer():
-		return g.isPresent(f), "*" + value
 	case f.bit():
 		return g.isPresent(f), value
-	case f.pointer():
-		return value + " != nil", "*" + value
-	case f.isMessage(), f.kind == protoreflect.BytesKind && f.Desc.HasPresence():
-		return value + " != nil", value
+	case f.pointer(), f.isMessage(), f.kind == protoreflect.BytesKind && f.Desc.HasPresence():
+		return f.ref() + " != nil", value
 	case f.text():
 		return "len(" + value + ") > 0", value
 	case f.kind == protoreflect.BoolKind:
 		return value, value
-	case f.kind == protoreflect.FloatKind: // -0 is encoded
-		return g.QualifiedGoIdent(mathPkg.Ident("Float32bits")) + "(" + value + ") != 0", value
-	case f.kind == protoreflect.DoubleKind:
-		return g.QualifiedGoIdent(mathPkg.Ident("Float64bits")) + "(" + value + ") != 0", value
+	case f.kind == protoreflect.FloatKind, f.kind == protoreflect.DoubleKind: // -0 is encoded
+		return g.e(f.word, value) + " != 0", value
 	}
 	return value + " != 0", value
 }
@@ -111,85 +88,59 @@ func (g *generator) sizeField(f *field) {
 	name := f.ref()
 	switch {
 	case f.isMap():
-		key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-		k, v := "k", "v"
-		if constantSize(key) {
-			k = "_"
+		g.sizeMap(f)
+	case f.packable():
+		elements := g.e("$Size%s(%s)", f.packed, name)
+		if f.constant() {
+			elements = fmt.Sprintf("%d*len(%s)", f.most, name)
 		}
-		if constantSize(value) {
-			v = "_"
-		}
-		if k == "_" && v == "_" {
-			g.f("n += len(%s) * (%d + %s(2 + %s + %s))", name, tagSize(f), g.rt("SizeBytes"), g.scalarSize(key, "k"), g.scalarSize(value, "v"))
-			return
-		}
-		g.f("for %s, %s := range %s {", k, v, name)
-		g.f("n += %d + %s(2 + %s + %s)\n}", tagSize(f), g.rt("SizeBytes"), g.entrySize(key, "k"), g.entrySize(value, "v"))
-	case f.list() && f.packable():
 		g.f("if len(%s) > 0 {", name)
 		if f.Desc.IsPacked() {
-			g.f("n += %d + %s(%s)", tagSize(f), g.rt("SizeBytes"), g.elementsSize(f, name))
+			g.f("n += %d + $SizeBytes(%s)", tagSize(f), elements)
 		} else {
-			g.f("n += %d*len(%s) + %s", tagSize(f), name, g.elementsSize(f, name))
+			g.f("n += %d*len(%s) + %s", tagSize(f), name, elements)
 		}
 		g.f("}")
 	case f.list():
 		end := g.ifBoxed(f)
 		g.f("for _, v := range %s {", f.elements())
-		g.sizeValue(f, "v")
+		g.sizeTagged(f, "v")
 		g.f("}%s", end)
 	default:
 		g.sizeSingle(f)
 	}
 }
 
+func (g *generator) sizeMap(f *field) {
+	key, value := f.entry()
+	entry := g.e("%d + $SizeBytes(2 + %s + %s)", tagSize(f), g.sizeValue(key, "k"), g.sizeValue(value, "v"))
+	k, v := "k", "v"
+	if key.constant() {
+		k = "_"
+	}
+	if value.constant() {
+		v = "_"
+	}
+	if k == v {
+		g.f("n += len(%s) * (%s)", f.ref(), entry)
+		return
+	}
+	g.f("for %s, %s := range %s {\nn += %s\n}", k, v, f.ref(), entry)
+}
+
 // sizeSingle adds the size of a field that is no list, map or part of a oneof.
 func (g *generator) sizeSingle(f *field) {
 	condition, value := g.present(f)
-	if f.Desc.HasPresence() {
-		g.f("if %s {", condition)
-		g.sizeValue(f, value)
-		g.f("}")
-		return
-	}
 	switch {
+	case f.Desc.HasPresence():
+		g.f("if %s {", condition)
+		g.sizeTagged(f, value)
+		g.f("}")
 	case f.text():
-		g.f("n += %s(%d, len(%s))", g.rt("SizeSome"), tagSize(f), value)
-	case constantSize(f):
-		g.f("n += %s(%s, %d + %s)", g.rt("SizeIf"), condition, tagSize(f), g.scalarSize(f, value))
+		g.f("n += $SizeSome(%d, len(%s))", tagSize(f), value)
+	case f.constant():
+		g.f("n += $SizeIf(%s, %d)", condition, tagSize(f)+f.most)
 	default:
-		g.f("n += %s(%d, %s)", g.rt("SizeNumber"), tagSize(f), g.varint(f, value))
+		g.f("n += $SizeNumber(%d, %s)", tagSize(f), g.e(f.word, value))
 	}
-}
-
-func constantSize(f *field) bool {
-	return wireOf(f.kind) != protowire.VarintType && !f.text() && !f.isMessage() || f.kind == protoreflect.BoolKind
-}
-
-// entrySize is the size of a map's key or value without its tag.
-func (g *generator) entrySize(f *field, value string) string {
-	if f.text() {
-		return g.rt("SizeBytes") + "(len(" + value + "))"
-	}
-	if f.isMessage() {
-		return g.rt("SizeBytes") + "(" + g.messageSize(f, value) + ")"
-	}
-	return g.scalarSize(f, value)
-}
-
-// elementsSize is the size of a list of numbers without tags.
-func (g *generator) elementsSize(f *field, list string) string {
-	switch wireOf(f.kind) {
-	case protowire.Fixed32Type:
-		return "4 * len(" + list + ")"
-	case protowire.Fixed64Type:
-		return "8 * len(" + list + ")"
-	}
-	switch f.kind {
-	case protoreflect.BoolKind:
-		return "len(" + list + ")"
-	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
-		return g.rt("SizeZigZags") + "(" + list + ")"
-	}
-	return g.rt("SizeVarints") + "(" + list + ")"
 }

@@ -6,13 +6,20 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/compiler/protogen"
+
+	pbfastrt "postage/pbfast/runtime"
 )
+
+// The run time is in this repository's modules, under whatever path.
+var runtime = protogen.GoImportPath(reflect.TypeFor[pbfastrt.Encoder]().PkgPath())
 
 // A source is a Go file being written. protogen's own names an import after its path; ours must not
 // have the name of a variable in the generated functions.
@@ -70,16 +77,26 @@ func (s *source) QualifiedGoIdent(ident protogen.GoIdent) string {
 	return name + "." + ident.GoName
 }
 
-// P writes a line.
-func (s *source) P(v ...any) {
-	for _, x := range v {
-		fmt.Fprint(&s.body, x)
-	}
-	s.body.WriteByte('\n')
+var dollar = regexp.MustCompile(`\$(math\.|proto\.|impl\.)?\w+`)
+
+// e formats as fmt does. $Name in format is what the run time has by that name, $math.Name and so
+// on what is in a package of others.
+func (s *source) e(format string, args ...any) string {
+	format = dollar.ReplaceAllStringFunc(format, func(name string) string {
+		pkg, name, other := strings.Cut(name[1:], ".")
+		if !other {
+			return s.QualifiedGoIdent(runtime.Ident(pkg))
+		}
+		of := map[string]protogen.GoImportPath{
+			"math": "math", "proto": "google.golang.org/protobuf/proto", "impl": "google.golang.org/protobuf/runtime/protoimpl",
+		}
+		return s.QualifiedGoIdent(of[pkg].Ident(name))
+	})
+	return fmt.Sprintf(format, args...)
 }
 
-// f writes a line with the verbs of fmt.
-func (s *source) f(format string, args ...any) { fmt.Fprintf(&s.body, format+"\n", args...) }
+// f writes what e returns as a line.
+func (s *source) f(format string, args ...any) { s.body.WriteString(s.e(format, args...) + "\n") }
 
 // save writes the file, with the lines that stand before its imports.
 func (s *source) save(to *protogen.GeneratedFile, head ...string) {

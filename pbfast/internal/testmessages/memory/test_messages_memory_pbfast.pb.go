@@ -648,7 +648,8 @@ func (m *Whole) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 				m.Parts = append(m.Parts, v)
 			}
 		case 0x2a:
-			m.Names, i = d.AppendRawText(m.Names, p, i, 0x2a)
+			v, j := d.RawText(p, i)
+			m.Names, i = runtime.Append(m.Names, v, p, i, j, 0x2a)
 		case 0x32:
 			if m.ByName == nil {
 				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
@@ -773,7 +774,8 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 			i = m.Parts[n].pbfastReuse(d.Part(p, i, depth))
 		case 0x2a:
-			m.Names, i = d.AppendRawText(m.Names, p, i, 0x2a)
+			v, j := d.RawText(p, i)
+			m.Names, i = runtime.Append(m.Names, v, p, i, j, 0x2a)
 		case 0x32:
 			if m.ByName == nil {
 				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
@@ -932,6 +934,9 @@ func (m *Part) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]
 		v := *m.Name
 		w, i = e.Room(w, i, 22+len(m.Blob)+len(v))
 		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
+	}
+	if j := runtime.Head(w, i, end, tag); j >= 0 {
+		return w, j
 	}
 	return e.Length(w, i, end, tag)
 }

@@ -141,7 +141,8 @@ func (m *Mixed) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 		case 0x22:
 			m.AliasBytes, i = d.Aliasing().Bytes(p, i)
 		case 0x2a:
-			m.OwnList, i = runtime.Owning().AppendText(m.OwnList, p, i, 0x2a)
+			v, j := runtime.Owning().Text(p, i)
+			m.OwnList, i = runtime.Append(m.OwnList, v, p, i, j, 0x2a)
 		case 0x32:
 			if m.OwnMap == nil {
 				m.OwnMap = make(map[string][]byte, runtime.Run(p, i, 0x32))

@@ -197,7 +197,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_RepeatedDouble) + 8*len(m.xxx_hidden_RepeatedDouble)
 	}
 	if len(m.xxx_hidden_RepeatedBool) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedBool) + len(m.xxx_hidden_RepeatedBool)
+		n += 2*len(m.xxx_hidden_RepeatedBool) + 1*len(m.xxx_hidden_RepeatedBool)
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
 		n += 2 + runtime.SizeBytes(len(v))
@@ -311,7 +311,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(8*len(m.xxx_hidden_PackedDouble))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
-		n += 2 + runtime.SizeBytes(len(m.xxx_hidden_PackedBool))
+		n += 2 + runtime.SizeBytes(1*len(m.xxx_hidden_PackedBool))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum))
@@ -353,7 +353,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedDouble) + 8*len(m.xxx_hidden_UnpackedDouble)
 	}
 	if len(m.xxx_hidden_UnpackedBool) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedBool) + len(m.xxx_hidden_UnpackedBool)
+		n += 2*len(m.xxx_hidden_UnpackedBool) + 1*len(m.xxx_hidden_UnpackedBool)
 	}
 	if len(m.xxx_hidden_UnpackedNestedEnum) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
@@ -681,14 +681,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if m.xxx_hidden_Multiwordgroupfield != nil {
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xce4)
-		w, i = m.xxx_hidden_Multiwordgroupfield.pbfastEncode(e, w, i, 0)
+		w, i = m.xxx_hidden_Multiwordgroupfield.pbfastEncode(e, w, i, 0x0)
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xce3)
 	}
 	if m.xxx_hidden_Data != nil {
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xccc)
-		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0)
+		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0x0)
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xccb)
 	}
@@ -815,37 +815,37 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if n := len(m.xxx_hidden_PackedDouble); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedDouble)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.xxx_hidden_PackedFloat); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedFloat)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedSfixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.xxx_hidden_PackedSfixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedSfixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.xxx_hidden_PackedFixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedFixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.xxx_hidden_PackedFixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
+		i = runtime.PutFixeds(w, i, m.xxx_hidden_PackedFixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.xxx_hidden_PackedSint64); n > 0 {
@@ -1639,73 +1639,75 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			m.xxx_hidden_RecursiveMessage, i = m.xxx_hidden_RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0xf8:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, p, i, j, 0x0)
 		case 0xfa:
 			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		case 0x100:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, p, i, j, 0x0)
 		case 0x102:
 			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
 		case 0x108:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, p, i, j, 0x0)
 		case 0x10a:
 			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
 		case 0x110:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, p, i, j, 0x0)
 		case 0x112:
 			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
 		case 0x118:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, p, i, j, 0x0)
 		case 0x11a:
 			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
 		case 0x120:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, p, i, j, 0x0)
 		case 0x122:
 			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
 		case 0x12d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, p, i, j, 0x0)
 		case 0x12a:
-			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFixed32, p, i)
 		case 0x131:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, p, i, j, 0x0)
 		case 0x132:
-			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFixed64, p, i)
 		case 0x13d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, p, i, j, 0x0)
 		case 0x13a:
-			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedSfixed32, p, i)
 		case 0x141:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, p, i, j, 0x0)
 		case 0x142:
-			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedSfixed64, p, i)
 		case 0x14d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, p, i, j, 0x0)
 		case 0x14a:
-			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFloat, p, i)
 		case 0x151:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, p, i, j, 0x0)
 		case 0x152:
-			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedDouble, p, i)
 		case 0x158:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, p, i, j, 0x0)
 		case 0x15a:
 			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
 		case 0x162:
-			m.xxx_hidden_RepeatedString, i = d.AppendRawText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedString, i = runtime.Append(m.xxx_hidden_RepeatedString, v, p, i, j, 0x2e2)
 		case 0x16a:
-			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+			v, j := d.PresentBytes(p, i)
+			m.xxx_hidden_RepeatedBytes, i = runtime.Append(m.xxx_hidden_RepeatedBytes, v, p, i, j, 0x2ea)
 		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				if s = runtime.Parts(d, s); s != nil {
@@ -1746,18 +1748,20 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			}
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, p, i, j, 0x0)
 		case 0x19a:
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
 		case 0x1a0:
 			v, j := runtime.Int[ForeignEnumProto2](p, i)
-			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, p, i, j, 0x0)
 		case 0x1a2:
 			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
 		case 0x1b2:
-			m.xxx_hidden_RepeatedStringPiece, i = d.AppendRawText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedStringPiece, i = runtime.Append(m.xxx_hidden_RepeatedStringPiece, v, p, i, j, 0x3b2)
 		case 0x1ba:
-			m.xxx_hidden_RepeatedCord, i = d.AppendRawText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedCord, i = runtime.Append(m.xxx_hidden_RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
@@ -1855,142 +1859,142 @@ func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, p, i, j, 0x0)
 		case 0x25a:
 			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
 		case 0x260:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, p, i, j, 0x0)
 		case 0x262:
 			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
 		case 0x268:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, p, i, j, 0x0)
 		case 0x26a:
 			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
 		case 0x270:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, p, i, j, 0x0)
 		case 0x272:
 			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
 		case 0x278:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, p, i, j, 0x0)
 		case 0x27a:
 			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
 		case 0x280:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, p, i, j, 0x0)
 		case 0x282:
 			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
 		case 0x28d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, p, i, j, 0x0)
 		case 0x28a:
-			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_PackedFixed32, p, i)
 		case 0x291:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, p, i, j, 0x0)
 		case 0x292:
-			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_PackedFixed64, p, i)
 		case 0x29d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, p, i, j, 0x0)
 		case 0x29a:
-			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_PackedSfixed32, p, i)
 		case 0x2a1:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, p, i, j, 0x0)
 		case 0x2a2:
-			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_PackedSfixed64, p, i)
 		case 0x2ad:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, p, i, j, 0x0)
 		case 0x2aa:
-			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixeds(m.xxx_hidden_PackedFloat, p, i)
 		case 0x2b1:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, p, i, j, 0x0)
 		case 0x2b2:
-			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixeds(m.xxx_hidden_PackedDouble, p, i)
 		case 0x2b8:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, p, i, j, 0x0)
 		case 0x2ba:
 			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
 		case 0x2c0:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, p, i, j, 0x0)
 		case 0x2c2:
 			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
 		case 0x2c8:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, p, i, j, 0x0)
 		case 0x2ca:
 			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
 		case 0x2d0:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, p, i, j, 0x0)
 		case 0x2d2:
 			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
 		case 0x2d8:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, p, i, j, 0x0)
 		case 0x2da:
 			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
 		case 0x2e0:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, p, i, j, 0x0)
 		case 0x2e2:
 			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
 		case 0x2e8:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, p, i, j, 0x0)
 		case 0x2ea:
 			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
 		case 0x2f0:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, p, i, j, 0x0)
 		case 0x2f2:
 			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
 		case 0x2fd:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, p, i, j, 0x0)
 		case 0x2fa:
-			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFixed32, p, i)
 		case 0x301:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, p, i, j, 0x0)
 		case 0x302:
-			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFixed64, p, i)
 		case 0x30d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, p, i, j, 0x0)
 		case 0x30a:
-			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedSfixed32, p, i)
 		case 0x311:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, p, i, j, 0x0)
 		case 0x312:
-			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedSfixed64, p, i)
 		case 0x31d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, p, i, j, 0x0)
 		case 0x31a:
-			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFloat, p, i)
 		case 0x321:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, p, i, j, 0x0)
 		case 0x322:
-			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedDouble, p, i)
 		case 0x328:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, p, i, j, 0x0)
 		case 0x32a:
 			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
 		case 0x330:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, p, i, j, 0x0)
 		case 0x332:
 			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
 		case 0x33a:
@@ -2926,73 +2930,75 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 		case 0xf8:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, p, i, j, 0x0)
 		case 0xfa:
 			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		case 0x100:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, j)
+			m.xxx_hidden_RepeatedInt64, i = runtime.Append(m.xxx_hidden_RepeatedInt64, v, p, i, j, 0x0)
 		case 0x102:
 			m.xxx_hidden_RepeatedInt64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, p, i)
 		case 0x108:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, j)
+			m.xxx_hidden_RepeatedUint32, i = runtime.Append(m.xxx_hidden_RepeatedUint32, v, p, i, j, 0x0)
 		case 0x10a:
 			m.xxx_hidden_RepeatedUint32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, p, i)
 		case 0x110:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, j)
+			m.xxx_hidden_RepeatedUint64, i = runtime.Append(m.xxx_hidden_RepeatedUint64, v, p, i, j, 0x0)
 		case 0x112:
 			m.xxx_hidden_RepeatedUint64, i = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, p, i)
 		case 0x118:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, j)
+			m.xxx_hidden_RepeatedSint32, i = runtime.Append(m.xxx_hidden_RepeatedSint32, v, p, i, j, 0x0)
 		case 0x11a:
 			m.xxx_hidden_RepeatedSint32, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, p, i)
 		case 0x120:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, j)
+			m.xxx_hidden_RepeatedSint64, i = runtime.Append(m.xxx_hidden_RepeatedSint64, v, p, i, j, 0x0)
 		case 0x122:
 			m.xxx_hidden_RepeatedSint64, i = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, p, i)
 		case 0x12d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, j)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.Append(m.xxx_hidden_RepeatedFixed32, v, p, i, j, 0x0)
 		case 0x12a:
-			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, p, i)
+			m.xxx_hidden_RepeatedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFixed32, p, i)
 		case 0x131:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, j)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.Append(m.xxx_hidden_RepeatedFixed64, v, p, i, j, 0x0)
 		case 0x132:
-			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, p, i)
+			m.xxx_hidden_RepeatedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFixed64, p, i)
 		case 0x13d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, j)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.Append(m.xxx_hidden_RepeatedSfixed32, v, p, i, j, 0x0)
 		case 0x13a:
-			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, p, i)
+			m.xxx_hidden_RepeatedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedSfixed32, p, i)
 		case 0x141:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, j)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.Append(m.xxx_hidden_RepeatedSfixed64, v, p, i, j, 0x0)
 		case 0x142:
-			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, p, i)
+			m.xxx_hidden_RepeatedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedSfixed64, p, i)
 		case 0x14d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, j)
+			m.xxx_hidden_RepeatedFloat, i = runtime.Append(m.xxx_hidden_RepeatedFloat, v, p, i, j, 0x0)
 		case 0x14a:
-			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, p, i)
+			m.xxx_hidden_RepeatedFloat, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedFloat, p, i)
 		case 0x151:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, j)
+			m.xxx_hidden_RepeatedDouble, i = runtime.Append(m.xxx_hidden_RepeatedDouble, v, p, i, j, 0x0)
 		case 0x152:
-			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, p, i)
+			m.xxx_hidden_RepeatedDouble, i = runtime.AppendFixeds(m.xxx_hidden_RepeatedDouble, p, i)
 		case 0x158:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, j)
+			m.xxx_hidden_RepeatedBool, i = runtime.Append(m.xxx_hidden_RepeatedBool, v, p, i, j, 0x0)
 		case 0x15a:
 			m.xxx_hidden_RepeatedBool, i = runtime.AppendBools(m.xxx_hidden_RepeatedBool, p, i)
 		case 0x162:
-			m.xxx_hidden_RepeatedString, i = d.AppendRawText(m.xxx_hidden_RepeatedString, p, i, 0x2e2)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedString, i = runtime.Append(m.xxx_hidden_RepeatedString, v, p, i, j, 0x2e2)
 		case 0x16a:
-			m.xxx_hidden_RepeatedBytes, i = d.AppendBytes(m.xxx_hidden_RepeatedBytes, p, i, 0x2ea)
+			v, j := d.PresentBytes(p, i)
+			m.xxx_hidden_RepeatedBytes, i = runtime.Append(m.xxx_hidden_RepeatedBytes, v, p, i, j, 0x2ea)
 		case 0x182:
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
 				m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto2_NestedMessage)
@@ -3045,18 +3051,20 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, j)
+			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, p, i, j, 0x0)
 		case 0x19a:
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, p, i)
 		case 0x1a0:
 			v, j := runtime.Int[ForeignEnumProto2](p, i)
-			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, j)
+			m.xxx_hidden_RepeatedForeignEnum, i = runtime.Append(m.xxx_hidden_RepeatedForeignEnum, v, p, i, j, 0x0)
 		case 0x1a2:
 			m.xxx_hidden_RepeatedForeignEnum, i = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, p, i)
 		case 0x1b2:
-			m.xxx_hidden_RepeatedStringPiece, i = d.AppendRawText(m.xxx_hidden_RepeatedStringPiece, p, i, 0x3b2)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedStringPiece, i = runtime.Append(m.xxx_hidden_RepeatedStringPiece, v, p, i, j, 0x3b2)
 		case 0x1ba:
-			m.xxx_hidden_RepeatedCord, i = d.AppendRawText(m.xxx_hidden_RepeatedCord, p, i, 0x3ba)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_RepeatedCord, i = runtime.Append(m.xxx_hidden_RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.xxx_hidden_MapInt32Int32 == nil {
 				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
@@ -3154,142 +3162,142 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, j)
+			m.xxx_hidden_PackedInt32, i = runtime.Append(m.xxx_hidden_PackedInt32, v, p, i, j, 0x0)
 		case 0x25a:
 			m.xxx_hidden_PackedInt32, i = runtime.AppendVarints(m.xxx_hidden_PackedInt32, p, i)
 		case 0x260:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, j)
+			m.xxx_hidden_PackedInt64, i = runtime.Append(m.xxx_hidden_PackedInt64, v, p, i, j, 0x0)
 		case 0x262:
 			m.xxx_hidden_PackedInt64, i = runtime.AppendVarints(m.xxx_hidden_PackedInt64, p, i)
 		case 0x268:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, j)
+			m.xxx_hidden_PackedUint32, i = runtime.Append(m.xxx_hidden_PackedUint32, v, p, i, j, 0x0)
 		case 0x26a:
 			m.xxx_hidden_PackedUint32, i = runtime.AppendVarints(m.xxx_hidden_PackedUint32, p, i)
 		case 0x270:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, j)
+			m.xxx_hidden_PackedUint64, i = runtime.Append(m.xxx_hidden_PackedUint64, v, p, i, j, 0x0)
 		case 0x272:
 			m.xxx_hidden_PackedUint64, i = runtime.AppendVarints(m.xxx_hidden_PackedUint64, p, i)
 		case 0x278:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, j)
+			m.xxx_hidden_PackedSint32, i = runtime.Append(m.xxx_hidden_PackedSint32, v, p, i, j, 0x0)
 		case 0x27a:
 			m.xxx_hidden_PackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, p, i)
 		case 0x280:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, j)
+			m.xxx_hidden_PackedSint64, i = runtime.Append(m.xxx_hidden_PackedSint64, v, p, i, j, 0x0)
 		case 0x282:
 			m.xxx_hidden_PackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, p, i)
 		case 0x28d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, j)
+			m.xxx_hidden_PackedFixed32, i = runtime.Append(m.xxx_hidden_PackedFixed32, v, p, i, j, 0x0)
 		case 0x28a:
-			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, p, i)
+			m.xxx_hidden_PackedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_PackedFixed32, p, i)
 		case 0x291:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, j)
+			m.xxx_hidden_PackedFixed64, i = runtime.Append(m.xxx_hidden_PackedFixed64, v, p, i, j, 0x0)
 		case 0x292:
-			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, p, i)
+			m.xxx_hidden_PackedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_PackedFixed64, p, i)
 		case 0x29d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, j)
+			m.xxx_hidden_PackedSfixed32, i = runtime.Append(m.xxx_hidden_PackedSfixed32, v, p, i, j, 0x0)
 		case 0x29a:
-			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, p, i)
+			m.xxx_hidden_PackedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_PackedSfixed32, p, i)
 		case 0x2a1:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, j)
+			m.xxx_hidden_PackedSfixed64, i = runtime.Append(m.xxx_hidden_PackedSfixed64, v, p, i, j, 0x0)
 		case 0x2a2:
-			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, p, i)
+			m.xxx_hidden_PackedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_PackedSfixed64, p, i)
 		case 0x2ad:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, j)
+			m.xxx_hidden_PackedFloat, i = runtime.Append(m.xxx_hidden_PackedFloat, v, p, i, j, 0x0)
 		case 0x2aa:
-			m.xxx_hidden_PackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, p, i)
+			m.xxx_hidden_PackedFloat, i = runtime.AppendFixeds(m.xxx_hidden_PackedFloat, p, i)
 		case 0x2b1:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, j)
+			m.xxx_hidden_PackedDouble, i = runtime.Append(m.xxx_hidden_PackedDouble, v, p, i, j, 0x0)
 		case 0x2b2:
-			m.xxx_hidden_PackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, p, i)
+			m.xxx_hidden_PackedDouble, i = runtime.AppendFixeds(m.xxx_hidden_PackedDouble, p, i)
 		case 0x2b8:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, j)
+			m.xxx_hidden_PackedBool, i = runtime.Append(m.xxx_hidden_PackedBool, v, p, i, j, 0x0)
 		case 0x2ba:
 			m.xxx_hidden_PackedBool, i = runtime.AppendBools(m.xxx_hidden_PackedBool, p, i)
 		case 0x2c0:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, j)
+			m.xxx_hidden_PackedNestedEnum, i = runtime.Append(m.xxx_hidden_PackedNestedEnum, v, p, i, j, 0x0)
 		case 0x2c2:
 			m.xxx_hidden_PackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, p, i)
 		case 0x2c8:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, j)
+			m.xxx_hidden_UnpackedInt32, i = runtime.Append(m.xxx_hidden_UnpackedInt32, v, p, i, j, 0x0)
 		case 0x2ca:
 			m.xxx_hidden_UnpackedInt32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, p, i)
 		case 0x2d0:
 			v, j := runtime.Int[int64](p, i)
-			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, j)
+			m.xxx_hidden_UnpackedInt64, i = runtime.Append(m.xxx_hidden_UnpackedInt64, v, p, i, j, 0x0)
 		case 0x2d2:
 			m.xxx_hidden_UnpackedInt64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, p, i)
 		case 0x2d8:
 			v, j := runtime.Int[uint32](p, i)
-			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, j)
+			m.xxx_hidden_UnpackedUint32, i = runtime.Append(m.xxx_hidden_UnpackedUint32, v, p, i, j, 0x0)
 		case 0x2da:
 			m.xxx_hidden_UnpackedUint32, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, p, i)
 		case 0x2e0:
 			v, j := runtime.Varint(p, i)
-			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, j)
+			m.xxx_hidden_UnpackedUint64, i = runtime.Append(m.xxx_hidden_UnpackedUint64, v, p, i, j, 0x0)
 		case 0x2e2:
 			m.xxx_hidden_UnpackedUint64, i = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, p, i)
 		case 0x2e8:
 			v, j := runtime.Sint32(p, i)
-			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, j)
+			m.xxx_hidden_UnpackedSint32, i = runtime.Append(m.xxx_hidden_UnpackedSint32, v, p, i, j, 0x0)
 		case 0x2ea:
 			m.xxx_hidden_UnpackedSint32, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, p, i)
 		case 0x2f0:
 			v, j := runtime.Sint64(p, i)
-			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, j)
+			m.xxx_hidden_UnpackedSint64, i = runtime.Append(m.xxx_hidden_UnpackedSint64, v, p, i, j, 0x0)
 		case 0x2f2:
 			m.xxx_hidden_UnpackedSint64, i = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, p, i)
 		case 0x2fd:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, j)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.Append(m.xxx_hidden_UnpackedFixed32, v, p, i, j, 0x0)
 		case 0x2fa:
-			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, p, i)
+			m.xxx_hidden_UnpackedFixed32, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFixed32, p, i)
 		case 0x301:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, j)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.Append(m.xxx_hidden_UnpackedFixed64, v, p, i, j, 0x0)
 		case 0x302:
-			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, p, i)
+			m.xxx_hidden_UnpackedFixed64, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFixed64, p, i)
 		case 0x30d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, j)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.Append(m.xxx_hidden_UnpackedSfixed32, v, p, i, j, 0x0)
 		case 0x30a:
-			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, p, i)
+			m.xxx_hidden_UnpackedSfixed32, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedSfixed32, p, i)
 		case 0x311:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, j)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.Append(m.xxx_hidden_UnpackedSfixed64, v, p, i, j, 0x0)
 		case 0x312:
-			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, p, i)
+			m.xxx_hidden_UnpackedSfixed64, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedSfixed64, p, i)
 		case 0x31d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, j)
+			m.xxx_hidden_UnpackedFloat, i = runtime.Append(m.xxx_hidden_UnpackedFloat, v, p, i, j, 0x0)
 		case 0x31a:
-			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, p, i)
+			m.xxx_hidden_UnpackedFloat, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedFloat, p, i)
 		case 0x321:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, j)
+			m.xxx_hidden_UnpackedDouble, i = runtime.Append(m.xxx_hidden_UnpackedDouble, v, p, i, j, 0x0)
 		case 0x322:
-			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, p, i)
+			m.xxx_hidden_UnpackedDouble, i = runtime.AppendFixeds(m.xxx_hidden_UnpackedDouble, p, i)
 		case 0x328:
 			v, j := runtime.Bool(p, i)
-			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, j)
+			m.xxx_hidden_UnpackedBool, i = runtime.Append(m.xxx_hidden_UnpackedBool, v, p, i, j, 0x0)
 		case 0x32a:
 			m.xxx_hidden_UnpackedBool, i = runtime.AppendBools(m.xxx_hidden_UnpackedBool, p, i)
 		case 0x330:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
-			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, j)
+			m.xxx_hidden_UnpackedNestedEnum, i = runtime.Append(m.xxx_hidden_UnpackedNestedEnum, v, p, i, j, 0x0)
 		case 0x332:
 			m.xxx_hidden_UnpackedNestedEnum, i = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, p, i)
 		case 0x33a:
@@ -3575,6 +3583,9 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []
 	w, i = e.Room(w, i, 11)
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A))), 0x8)
+	}
+	if j := runtime.Head(w, i, end, tag); j >= 0 {
+		return w, j
 	}
 	return e.Length(w, i, end, tag)
 }
@@ -4879,7 +4890,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int
 	if m.xxx_hidden_Optionalgroup != nil {
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0x3ee4)
-		w, i = m.xxx_hidden_Optionalgroup.pbfastEncode(e, w, i, 0)
+		w, i = m.xxx_hidden_Optionalgroup.pbfastEncode(e, w, i, 0x0)
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0x3ee3)
 	}
@@ -4963,7 +4974,7 @@ func (m *UnknownToTestAllTypes) pbfastDecodeParts(d *runtime.Decoder, p []byte, 
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
 		case 0x1f98:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, p, i, j, 0x0)
 		case 0x1f9a:
 			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		default:
@@ -5039,7 +5050,7 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
 		case 0x1f98:
 			v, j := runtime.Int[int32](p, i)
-			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, j)
+			m.xxx_hidden_RepeatedInt32, i = runtime.Append(m.xxx_hidden_RepeatedInt32, v, p, i, j, 0x0)
 		case 0x1f9a:
 			m.xxx_hidden_RepeatedInt32, i = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, p, i)
 		default:
@@ -5760,7 +5771,8 @@ func (m *ProtoWithKeywords) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, d
 			*m.xxx_hidden_Concept, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
 		case 0x1a:
-			m.xxx_hidden_Requires, i = d.AppendRawText(m.xxx_hidden_Requires, p, i, 0x1a)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_Requires, i = runtime.Append(m.xxx_hidden_Requires, v, p, i, j, 0x1a)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -5793,7 +5805,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 			*m.xxx_hidden_Concept, i = d.RawText(p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
 		case 0x1a:
-			m.xxx_hidden_Requires, i = d.AppendRawText(m.xxx_hidden_Requires, p, i, 0x1a)
+			v, j := d.RawText(p, i)
+			m.xxx_hidden_Requires, i = runtime.Append(m.xxx_hidden_Requires, v, p, i, j, 0x1a)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -6076,7 +6089,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, 
 	if m.xxx_hidden_Data != nil {
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xccc)
-		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0)
+		w, i = m.xxx_hidden_Data.pbfastEncode(e, w, i, 0x0)
 		w, i = e.Room(w, i, 2)
 		i = runtime.PutTwo(w, i, 0xccb)
 	}

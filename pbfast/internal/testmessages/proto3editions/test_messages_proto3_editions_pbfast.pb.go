@@ -93,13 +93,13 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 	n += runtime.SizeNumber(1, m.OptionalUint64)
 	n += runtime.SizeNumber(1, runtime.ZigZag(int64(m.OptionalSint32)))
 	n += runtime.SizeNumber(1, runtime.ZigZag(int64(m.OptionalSint64)))
-	n += runtime.SizeIf(m.OptionalFixed32 != 0, 1+4)
-	n += runtime.SizeIf(m.OptionalFixed64 != 0, 1+8)
-	n += runtime.SizeIf(m.OptionalSfixed32 != 0, 1+4)
-	n += runtime.SizeIf(m.OptionalSfixed64 != 0, 1+8)
-	n += runtime.SizeIf(math.Float32bits(m.OptionalFloat) != 0, 1+4)
-	n += runtime.SizeIf(math.Float64bits(m.OptionalDouble) != 0, 1+8)
-	n += runtime.SizeIf(m.OptionalBool, 1+1)
+	n += runtime.SizeIf(m.OptionalFixed32 != 0, 5)
+	n += runtime.SizeIf(m.OptionalFixed64 != 0, 9)
+	n += runtime.SizeIf(m.OptionalSfixed32 != 0, 5)
+	n += runtime.SizeIf(m.OptionalSfixed64 != 0, 9)
+	n += runtime.SizeIf(math.Float32bits(m.OptionalFloat) != 0, 5)
+	n += runtime.SizeIf(math.Float64bits(m.OptionalDouble) != 0, 9)
+	n += runtime.SizeIf(m.OptionalBool, 2)
 	n += runtime.SizeSome(1, len(m.OptionalString))
 	n += runtime.SizeSome(1, len(m.OptionalBytes))
 	if m.OptionalNestedMessage != nil {
@@ -153,7 +153,7 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(8*len(m.RepeatedDouble))
 	}
 	if len(m.RepeatedBool) > 0 {
-		n += 2 + runtime.SizeBytes(len(m.RepeatedBool))
+		n += 2 + runtime.SizeBytes(1*len(m.RepeatedBool))
 	}
 	for _, v := range m.RepeatedString {
 		n += 2 + runtime.SizeBytes(len(v))
@@ -263,7 +263,7 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(8*len(m.PackedDouble))
 	}
 	if len(m.PackedBool) > 0 {
-		n += 2 + runtime.SizeBytes(len(m.PackedBool))
+		n += 2 + runtime.SizeBytes(1*len(m.PackedBool))
 	}
 	if len(m.PackedNestedEnum) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.PackedNestedEnum))
@@ -305,7 +305,7 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2*len(m.UnpackedDouble) + 8*len(m.UnpackedDouble)
 	}
 	if len(m.UnpackedBool) > 0 {
-		n += 2*len(m.UnpackedBool) + len(m.UnpackedBool)
+		n += 2*len(m.UnpackedBool) + 1*len(m.UnpackedBool)
 	}
 	if len(m.UnpackedNestedEnum) > 0 {
 		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
@@ -777,37 +777,37 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if n := len(m.PackedDouble); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.PackedDouble)
+		i = runtime.PutFixeds(w, i, m.PackedDouble)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5b2)
 	}
 	if n := len(m.PackedFloat); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.PackedFloat)
+		i = runtime.PutFixeds(w, i, m.PackedFloat)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5aa)
 	}
 	if n := len(m.PackedSfixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
+		i = runtime.PutFixeds(w, i, m.PackedSfixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x5a2)
 	}
 	if n := len(m.PackedSfixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
+		i = runtime.PutFixeds(w, i, m.PackedSfixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x59a)
 	}
 	if n := len(m.PackedFixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
+		i = runtime.PutFixeds(w, i, m.PackedFixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x592)
 	}
 	if n := len(m.PackedFixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
+		i = runtime.PutFixeds(w, i, m.PackedFixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x58a)
 	}
 	if n := len(m.PackedSint64); n > 0 {
@@ -1132,37 +1132,37 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 	if n := len(m.RepeatedDouble); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.RepeatedDouble)
+		i = runtime.PutFixeds(w, i, m.RepeatedDouble)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2d2)
 	}
 	if n := len(m.RepeatedFloat); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.RepeatedFloat)
+		i = runtime.PutFixeds(w, i, m.RepeatedFloat)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ca)
 	}
 	if n := len(m.RepeatedSfixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.RepeatedSfixed64)
+		i = runtime.PutFixeds(w, i, m.RepeatedSfixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2c2)
 	}
 	if n := len(m.RepeatedSfixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.RepeatedSfixed32)
+		i = runtime.PutFixeds(w, i, m.RepeatedSfixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2ba)
 	}
 	if n := len(m.RepeatedFixed64); n > 0 {
 		w, i = e.Room(w, i, 12+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.RepeatedFixed64)
+		i = runtime.PutFixeds(w, i, m.RepeatedFixed64)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2b2)
 	}
 	if n := len(m.RepeatedFixed32); n > 0 {
 		w, i = e.Room(w, i, 12+4*n)
 		end := i
-		i = runtime.PutFixed32s(w, i, m.RepeatedFixed32)
+		i = runtime.PutFixeds(w, i, m.RepeatedFixed32)
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(end-i)), 0x2aa)
 	}
 	if n := len(m.RepeatedSint64); n > 0 {
@@ -1534,73 +1534,75 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			m.RecursiveMessage, i = m.RecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0xf8:
 			v, j := runtime.Int[int32](p, i)
-			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, p, i, j, 0x0)
 		case 0xfa:
 			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
 		case 0x100:
 			v, j := runtime.Int[int64](p, i)
-			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, p, i, j, 0x0)
 		case 0x102:
 			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
 		case 0x108:
 			v, j := runtime.Int[uint32](p, i)
-			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, p, i, j, 0x0)
 		case 0x10a:
 			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
 		case 0x110:
 			v, j := runtime.Varint(p, i)
-			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, p, i, j, 0x0)
 		case 0x112:
 			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
 		case 0x118:
 			v, j := runtime.Sint32(p, i)
-			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, p, i, j, 0x0)
 		case 0x11a:
 			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
 		case 0x120:
 			v, j := runtime.Sint64(p, i)
-			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, p, i, j, 0x0)
 		case 0x122:
 			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
 		case 0x12d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, p, i, j, 0x0)
 		case 0x12a:
-			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+			m.RepeatedFixed32, i = runtime.AppendFixeds(m.RepeatedFixed32, p, i)
 		case 0x131:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, p, i, j, 0x0)
 		case 0x132:
-			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+			m.RepeatedFixed64, i = runtime.AppendFixeds(m.RepeatedFixed64, p, i)
 		case 0x13d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, p, i, j, 0x0)
 		case 0x13a:
-			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+			m.RepeatedSfixed32, i = runtime.AppendFixeds(m.RepeatedSfixed32, p, i)
 		case 0x141:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, p, i, j, 0x0)
 		case 0x142:
-			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+			m.RepeatedSfixed64, i = runtime.AppendFixeds(m.RepeatedSfixed64, p, i)
 		case 0x14d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, p, i, j, 0x0)
 		case 0x14a:
-			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+			m.RepeatedFloat, i = runtime.AppendFixeds(m.RepeatedFloat, p, i)
 		case 0x151:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, p, i, j, 0x0)
 		case 0x152:
-			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+			m.RepeatedDouble, i = runtime.AppendFixeds(m.RepeatedDouble, p, i)
 		case 0x158:
 			v, j := runtime.Bool(p, i)
-			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, p, i, j, 0x0)
 		case 0x15a:
 			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
 		case 0x162:
-			m.RepeatedString, i = d.AppendText(m.RepeatedString, p, i, 0x2e2)
+			v, j := d.Text(p, i)
+			m.RepeatedString, i = runtime.Append(m.RepeatedString, v, p, i, j, 0x2e2)
 		case 0x16a:
-			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+			v, j := d.PresentBytes(p, i)
+			m.RepeatedBytes, i = runtime.Append(m.RepeatedBytes, v, p, i, j, 0x2ea)
 		case 0x182:
 			slab, n := runtime.Slab[TestAllTypesProto3_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
@@ -1627,18 +1629,20 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			}
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, p, i, j, 0x0)
 		case 0x19a:
 			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
 		case 0x1a0:
 			v, j := runtime.Int[ForeignEnum](p, i)
-			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, p, i, j, 0x0)
 		case 0x1a2:
 			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
 		case 0x1b2:
-			m.RepeatedStringPiece, i = d.AppendText(m.RepeatedStringPiece, p, i, 0x3b2)
+			v, j := d.Text(p, i)
+			m.RepeatedStringPiece, i = runtime.Append(m.RepeatedStringPiece, v, p, i, j, 0x3b2)
 		case 0x1ba:
-			m.RepeatedCord, i = d.AppendText(m.RepeatedCord, p, i, 0x3ba)
+			v, j := d.Text(p, i)
+			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
@@ -1736,142 +1740,142 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
 			v, j := runtime.Int[int32](p, i)
-			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, p, i, j, 0x0)
 		case 0x25a:
 			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
 		case 0x260:
 			v, j := runtime.Int[int64](p, i)
-			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, p, i, j, 0x0)
 		case 0x262:
 			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
 		case 0x268:
 			v, j := runtime.Int[uint32](p, i)
-			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, p, i, j, 0x0)
 		case 0x26a:
 			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
 		case 0x270:
 			v, j := runtime.Varint(p, i)
-			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, p, i, j, 0x0)
 		case 0x272:
 			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
 		case 0x278:
 			v, j := runtime.Sint32(p, i)
-			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, p, i, j, 0x0)
 		case 0x27a:
 			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
 		case 0x280:
 			v, j := runtime.Sint64(p, i)
-			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, p, i, j, 0x0)
 		case 0x282:
 			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
 		case 0x28d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, p, i, j, 0x0)
 		case 0x28a:
-			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+			m.PackedFixed32, i = runtime.AppendFixeds(m.PackedFixed32, p, i)
 		case 0x291:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, p, i, j, 0x0)
 		case 0x292:
-			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+			m.PackedFixed64, i = runtime.AppendFixeds(m.PackedFixed64, p, i)
 		case 0x29d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, p, i, j, 0x0)
 		case 0x29a:
-			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+			m.PackedSfixed32, i = runtime.AppendFixeds(m.PackedSfixed32, p, i)
 		case 0x2a1:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, p, i, j, 0x0)
 		case 0x2a2:
-			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+			m.PackedSfixed64, i = runtime.AppendFixeds(m.PackedSfixed64, p, i)
 		case 0x2ad:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, p, i, j, 0x0)
 		case 0x2aa:
-			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+			m.PackedFloat, i = runtime.AppendFixeds(m.PackedFloat, p, i)
 		case 0x2b1:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, p, i, j, 0x0)
 		case 0x2b2:
-			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+			m.PackedDouble, i = runtime.AppendFixeds(m.PackedDouble, p, i)
 		case 0x2b8:
 			v, j := runtime.Bool(p, i)
-			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, p, i, j, 0x0)
 		case 0x2ba:
 			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
 		case 0x2c0:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, p, i, j, 0x0)
 		case 0x2c2:
 			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
 		case 0x2c8:
 			v, j := runtime.Int[int32](p, i)
-			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, p, i, j, 0x0)
 		case 0x2ca:
 			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
 		case 0x2d0:
 			v, j := runtime.Int[int64](p, i)
-			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, p, i, j, 0x0)
 		case 0x2d2:
 			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
 		case 0x2d8:
 			v, j := runtime.Int[uint32](p, i)
-			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, p, i, j, 0x0)
 		case 0x2da:
 			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
 		case 0x2e0:
 			v, j := runtime.Varint(p, i)
-			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, p, i, j, 0x0)
 		case 0x2e2:
 			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
 		case 0x2e8:
 			v, j := runtime.Sint32(p, i)
-			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, p, i, j, 0x0)
 		case 0x2ea:
 			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
 		case 0x2f0:
 			v, j := runtime.Sint64(p, i)
-			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, p, i, j, 0x0)
 		case 0x2f2:
 			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
 		case 0x2fd:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, p, i, j, 0x0)
 		case 0x2fa:
-			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+			m.UnpackedFixed32, i = runtime.AppendFixeds(m.UnpackedFixed32, p, i)
 		case 0x301:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, p, i, j, 0x0)
 		case 0x302:
-			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+			m.UnpackedFixed64, i = runtime.AppendFixeds(m.UnpackedFixed64, p, i)
 		case 0x30d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, p, i, j, 0x0)
 		case 0x30a:
-			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+			m.UnpackedSfixed32, i = runtime.AppendFixeds(m.UnpackedSfixed32, p, i)
 		case 0x311:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, p, i, j, 0x0)
 		case 0x312:
-			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+			m.UnpackedSfixed64, i = runtime.AppendFixeds(m.UnpackedSfixed64, p, i)
 		case 0x31d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, p, i, j, 0x0)
 		case 0x31a:
-			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+			m.UnpackedFloat, i = runtime.AppendFixeds(m.UnpackedFloat, p, i)
 		case 0x321:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, p, i, j, 0x0)
 		case 0x322:
-			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+			m.UnpackedDouble, i = runtime.AppendFixeds(m.UnpackedDouble, p, i)
 		case 0x328:
 			v, j := runtime.Bool(p, i)
-			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, p, i, j, 0x0)
 		case 0x32a:
 			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
 		case 0x330:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, p, i, j, 0x0)
 		case 0x332:
 			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
 		case 0x378:
@@ -1934,31 +1938,31 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			m.OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
-			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, j)
+			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
-			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, j)
+			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
-			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, j)
+			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
-			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, j)
+			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
-			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, j)
+			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
-			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, j)
+			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
-			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, j)
+			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
-			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, j)
+			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
-			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, j)
+			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
 			m.OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.OptionalDuration)
 		case 0x972:
@@ -1975,25 +1979,25 @@ func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, 
 			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
 		case 0x9ba:
 			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
-			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, j)
+			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
 			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
-			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, j)
+			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
 			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
-			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, j)
+			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
 			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
-			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, j)
+			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
-			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, j)
+			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
-			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, j)
+			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
-			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, j)
+			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
 		case 0xc90:
@@ -2720,73 +2724,75 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 		case 0xf8:
 			v, j := runtime.Int[int32](p, i)
-			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, j)
+			m.RepeatedInt32, i = runtime.Append(m.RepeatedInt32, v, p, i, j, 0x0)
 		case 0xfa:
 			m.RepeatedInt32, i = runtime.AppendVarints(m.RepeatedInt32, p, i)
 		case 0x100:
 			v, j := runtime.Int[int64](p, i)
-			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, j)
+			m.RepeatedInt64, i = runtime.Append(m.RepeatedInt64, v, p, i, j, 0x0)
 		case 0x102:
 			m.RepeatedInt64, i = runtime.AppendVarints(m.RepeatedInt64, p, i)
 		case 0x108:
 			v, j := runtime.Int[uint32](p, i)
-			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, j)
+			m.RepeatedUint32, i = runtime.Append(m.RepeatedUint32, v, p, i, j, 0x0)
 		case 0x10a:
 			m.RepeatedUint32, i = runtime.AppendVarints(m.RepeatedUint32, p, i)
 		case 0x110:
 			v, j := runtime.Varint(p, i)
-			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, j)
+			m.RepeatedUint64, i = runtime.Append(m.RepeatedUint64, v, p, i, j, 0x0)
 		case 0x112:
 			m.RepeatedUint64, i = runtime.AppendVarints(m.RepeatedUint64, p, i)
 		case 0x118:
 			v, j := runtime.Sint32(p, i)
-			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, j)
+			m.RepeatedSint32, i = runtime.Append(m.RepeatedSint32, v, p, i, j, 0x0)
 		case 0x11a:
 			m.RepeatedSint32, i = runtime.AppendZigZags(m.RepeatedSint32, p, i)
 		case 0x120:
 			v, j := runtime.Sint64(p, i)
-			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, j)
+			m.RepeatedSint64, i = runtime.Append(m.RepeatedSint64, v, p, i, j, 0x0)
 		case 0x122:
 			m.RepeatedSint64, i = runtime.AppendZigZags(m.RepeatedSint64, p, i)
 		case 0x12d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, j)
+			m.RepeatedFixed32, i = runtime.Append(m.RepeatedFixed32, v, p, i, j, 0x0)
 		case 0x12a:
-			m.RepeatedFixed32, i = runtime.AppendFixed32s(m.RepeatedFixed32, p, i)
+			m.RepeatedFixed32, i = runtime.AppendFixeds(m.RepeatedFixed32, p, i)
 		case 0x131:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, j)
+			m.RepeatedFixed64, i = runtime.Append(m.RepeatedFixed64, v, p, i, j, 0x0)
 		case 0x132:
-			m.RepeatedFixed64, i = runtime.AppendFixed64s(m.RepeatedFixed64, p, i)
+			m.RepeatedFixed64, i = runtime.AppendFixeds(m.RepeatedFixed64, p, i)
 		case 0x13d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, j)
+			m.RepeatedSfixed32, i = runtime.Append(m.RepeatedSfixed32, v, p, i, j, 0x0)
 		case 0x13a:
-			m.RepeatedSfixed32, i = runtime.AppendFixed32s(m.RepeatedSfixed32, p, i)
+			m.RepeatedSfixed32, i = runtime.AppendFixeds(m.RepeatedSfixed32, p, i)
 		case 0x141:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, j)
+			m.RepeatedSfixed64, i = runtime.Append(m.RepeatedSfixed64, v, p, i, j, 0x0)
 		case 0x142:
-			m.RepeatedSfixed64, i = runtime.AppendFixed64s(m.RepeatedSfixed64, p, i)
+			m.RepeatedSfixed64, i = runtime.AppendFixeds(m.RepeatedSfixed64, p, i)
 		case 0x14d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, j)
+			m.RepeatedFloat, i = runtime.Append(m.RepeatedFloat, v, p, i, j, 0x0)
 		case 0x14a:
-			m.RepeatedFloat, i = runtime.AppendFixed32s(m.RepeatedFloat, p, i)
+			m.RepeatedFloat, i = runtime.AppendFixeds(m.RepeatedFloat, p, i)
 		case 0x151:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, j)
+			m.RepeatedDouble, i = runtime.Append(m.RepeatedDouble, v, p, i, j, 0x0)
 		case 0x152:
-			m.RepeatedDouble, i = runtime.AppendFixed64s(m.RepeatedDouble, p, i)
+			m.RepeatedDouble, i = runtime.AppendFixeds(m.RepeatedDouble, p, i)
 		case 0x158:
 			v, j := runtime.Bool(p, i)
-			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, j)
+			m.RepeatedBool, i = runtime.Append(m.RepeatedBool, v, p, i, j, 0x0)
 		case 0x15a:
 			m.RepeatedBool, i = runtime.AppendBools(m.RepeatedBool, p, i)
 		case 0x162:
-			m.RepeatedString, i = d.AppendText(m.RepeatedString, p, i, 0x2e2)
+			v, j := d.Text(p, i)
+			m.RepeatedString, i = runtime.Append(m.RepeatedString, v, p, i, j, 0x2e2)
 		case 0x16a:
-			m.RepeatedBytes, i = d.AppendBytes(m.RepeatedBytes, p, i, 0x2ea)
+			v, j := d.PresentBytes(p, i)
+			m.RepeatedBytes, i = runtime.Append(m.RepeatedBytes, v, p, i, j, 0x2ea)
 		case 0x182:
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
@@ -2831,18 +2837,20 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			i = end
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, j)
+			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, p, i, j, 0x0)
 		case 0x19a:
 			m.RepeatedNestedEnum, i = runtime.AppendVarints(m.RepeatedNestedEnum, p, i)
 		case 0x1a0:
 			v, j := runtime.Int[ForeignEnum](p, i)
-			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, j)
+			m.RepeatedForeignEnum, i = runtime.Append(m.RepeatedForeignEnum, v, p, i, j, 0x0)
 		case 0x1a2:
 			m.RepeatedForeignEnum, i = runtime.AppendVarints(m.RepeatedForeignEnum, p, i)
 		case 0x1b2:
-			m.RepeatedStringPiece, i = d.AppendText(m.RepeatedStringPiece, p, i, 0x3b2)
+			v, j := d.Text(p, i)
+			m.RepeatedStringPiece, i = runtime.Append(m.RepeatedStringPiece, v, p, i, j, 0x3b2)
 		case 0x1ba:
-			m.RepeatedCord, i = d.AppendText(m.RepeatedCord, p, i, 0x3ba)
+			v, j := d.Text(p, i)
+			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
 				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
@@ -2940,142 +2948,142 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
 			v, j := runtime.Int[int32](p, i)
-			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, j)
+			m.PackedInt32, i = runtime.Append(m.PackedInt32, v, p, i, j, 0x0)
 		case 0x25a:
 			m.PackedInt32, i = runtime.AppendVarints(m.PackedInt32, p, i)
 		case 0x260:
 			v, j := runtime.Int[int64](p, i)
-			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, j)
+			m.PackedInt64, i = runtime.Append(m.PackedInt64, v, p, i, j, 0x0)
 		case 0x262:
 			m.PackedInt64, i = runtime.AppendVarints(m.PackedInt64, p, i)
 		case 0x268:
 			v, j := runtime.Int[uint32](p, i)
-			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, j)
+			m.PackedUint32, i = runtime.Append(m.PackedUint32, v, p, i, j, 0x0)
 		case 0x26a:
 			m.PackedUint32, i = runtime.AppendVarints(m.PackedUint32, p, i)
 		case 0x270:
 			v, j := runtime.Varint(p, i)
-			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, j)
+			m.PackedUint64, i = runtime.Append(m.PackedUint64, v, p, i, j, 0x0)
 		case 0x272:
 			m.PackedUint64, i = runtime.AppendVarints(m.PackedUint64, p, i)
 		case 0x278:
 			v, j := runtime.Sint32(p, i)
-			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, j)
+			m.PackedSint32, i = runtime.Append(m.PackedSint32, v, p, i, j, 0x0)
 		case 0x27a:
 			m.PackedSint32, i = runtime.AppendZigZags(m.PackedSint32, p, i)
 		case 0x280:
 			v, j := runtime.Sint64(p, i)
-			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, j)
+			m.PackedSint64, i = runtime.Append(m.PackedSint64, v, p, i, j, 0x0)
 		case 0x282:
 			m.PackedSint64, i = runtime.AppendZigZags(m.PackedSint64, p, i)
 		case 0x28d:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, j)
+			m.PackedFixed32, i = runtime.Append(m.PackedFixed32, v, p, i, j, 0x0)
 		case 0x28a:
-			m.PackedFixed32, i = runtime.AppendFixed32s(m.PackedFixed32, p, i)
+			m.PackedFixed32, i = runtime.AppendFixeds(m.PackedFixed32, p, i)
 		case 0x291:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, j)
+			m.PackedFixed64, i = runtime.Append(m.PackedFixed64, v, p, i, j, 0x0)
 		case 0x292:
-			m.PackedFixed64, i = runtime.AppendFixed64s(m.PackedFixed64, p, i)
+			m.PackedFixed64, i = runtime.AppendFixeds(m.PackedFixed64, p, i)
 		case 0x29d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, j)
+			m.PackedSfixed32, i = runtime.Append(m.PackedSfixed32, v, p, i, j, 0x0)
 		case 0x29a:
-			m.PackedSfixed32, i = runtime.AppendFixed32s(m.PackedSfixed32, p, i)
+			m.PackedSfixed32, i = runtime.AppendFixeds(m.PackedSfixed32, p, i)
 		case 0x2a1:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, j)
+			m.PackedSfixed64, i = runtime.Append(m.PackedSfixed64, v, p, i, j, 0x0)
 		case 0x2a2:
-			m.PackedSfixed64, i = runtime.AppendFixed64s(m.PackedSfixed64, p, i)
+			m.PackedSfixed64, i = runtime.AppendFixeds(m.PackedSfixed64, p, i)
 		case 0x2ad:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, j)
+			m.PackedFloat, i = runtime.Append(m.PackedFloat, v, p, i, j, 0x0)
 		case 0x2aa:
-			m.PackedFloat, i = runtime.AppendFixed32s(m.PackedFloat, p, i)
+			m.PackedFloat, i = runtime.AppendFixeds(m.PackedFloat, p, i)
 		case 0x2b1:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, j)
+			m.PackedDouble, i = runtime.Append(m.PackedDouble, v, p, i, j, 0x0)
 		case 0x2b2:
-			m.PackedDouble, i = runtime.AppendFixed64s(m.PackedDouble, p, i)
+			m.PackedDouble, i = runtime.AppendFixeds(m.PackedDouble, p, i)
 		case 0x2b8:
 			v, j := runtime.Bool(p, i)
-			m.PackedBool, i = runtime.Append(m.PackedBool, v, j)
+			m.PackedBool, i = runtime.Append(m.PackedBool, v, p, i, j, 0x0)
 		case 0x2ba:
 			m.PackedBool, i = runtime.AppendBools(m.PackedBool, p, i)
 		case 0x2c0:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, j)
+			m.PackedNestedEnum, i = runtime.Append(m.PackedNestedEnum, v, p, i, j, 0x0)
 		case 0x2c2:
 			m.PackedNestedEnum, i = runtime.AppendVarints(m.PackedNestedEnum, p, i)
 		case 0x2c8:
 			v, j := runtime.Int[int32](p, i)
-			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, j)
+			m.UnpackedInt32, i = runtime.Append(m.UnpackedInt32, v, p, i, j, 0x0)
 		case 0x2ca:
 			m.UnpackedInt32, i = runtime.AppendVarints(m.UnpackedInt32, p, i)
 		case 0x2d0:
 			v, j := runtime.Int[int64](p, i)
-			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, j)
+			m.UnpackedInt64, i = runtime.Append(m.UnpackedInt64, v, p, i, j, 0x0)
 		case 0x2d2:
 			m.UnpackedInt64, i = runtime.AppendVarints(m.UnpackedInt64, p, i)
 		case 0x2d8:
 			v, j := runtime.Int[uint32](p, i)
-			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, j)
+			m.UnpackedUint32, i = runtime.Append(m.UnpackedUint32, v, p, i, j, 0x0)
 		case 0x2da:
 			m.UnpackedUint32, i = runtime.AppendVarints(m.UnpackedUint32, p, i)
 		case 0x2e0:
 			v, j := runtime.Varint(p, i)
-			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, j)
+			m.UnpackedUint64, i = runtime.Append(m.UnpackedUint64, v, p, i, j, 0x0)
 		case 0x2e2:
 			m.UnpackedUint64, i = runtime.AppendVarints(m.UnpackedUint64, p, i)
 		case 0x2e8:
 			v, j := runtime.Sint32(p, i)
-			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, j)
+			m.UnpackedSint32, i = runtime.Append(m.UnpackedSint32, v, p, i, j, 0x0)
 		case 0x2ea:
 			m.UnpackedSint32, i = runtime.AppendZigZags(m.UnpackedSint32, p, i)
 		case 0x2f0:
 			v, j := runtime.Sint64(p, i)
-			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, j)
+			m.UnpackedSint64, i = runtime.Append(m.UnpackedSint64, v, p, i, j, 0x0)
 		case 0x2f2:
 			m.UnpackedSint64, i = runtime.AppendZigZags(m.UnpackedSint64, p, i)
 		case 0x2fd:
 			v, j := runtime.Fixed32[uint32](p, i)
-			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, j)
+			m.UnpackedFixed32, i = runtime.Append(m.UnpackedFixed32, v, p, i, j, 0x0)
 		case 0x2fa:
-			m.UnpackedFixed32, i = runtime.AppendFixed32s(m.UnpackedFixed32, p, i)
+			m.UnpackedFixed32, i = runtime.AppendFixeds(m.UnpackedFixed32, p, i)
 		case 0x301:
 			v, j := runtime.Fixed64[uint64](p, i)
-			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, j)
+			m.UnpackedFixed64, i = runtime.Append(m.UnpackedFixed64, v, p, i, j, 0x0)
 		case 0x302:
-			m.UnpackedFixed64, i = runtime.AppendFixed64s(m.UnpackedFixed64, p, i)
+			m.UnpackedFixed64, i = runtime.AppendFixeds(m.UnpackedFixed64, p, i)
 		case 0x30d:
 			v, j := runtime.Fixed32[int32](p, i)
-			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, j)
+			m.UnpackedSfixed32, i = runtime.Append(m.UnpackedSfixed32, v, p, i, j, 0x0)
 		case 0x30a:
-			m.UnpackedSfixed32, i = runtime.AppendFixed32s(m.UnpackedSfixed32, p, i)
+			m.UnpackedSfixed32, i = runtime.AppendFixeds(m.UnpackedSfixed32, p, i)
 		case 0x311:
 			v, j := runtime.Fixed64[int64](p, i)
-			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, j)
+			m.UnpackedSfixed64, i = runtime.Append(m.UnpackedSfixed64, v, p, i, j, 0x0)
 		case 0x312:
-			m.UnpackedSfixed64, i = runtime.AppendFixed64s(m.UnpackedSfixed64, p, i)
+			m.UnpackedSfixed64, i = runtime.AppendFixeds(m.UnpackedSfixed64, p, i)
 		case 0x31d:
 			v, j := runtime.Fixed32[float32](p, i)
-			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, j)
+			m.UnpackedFloat, i = runtime.Append(m.UnpackedFloat, v, p, i, j, 0x0)
 		case 0x31a:
-			m.UnpackedFloat, i = runtime.AppendFixed32s(m.UnpackedFloat, p, i)
+			m.UnpackedFloat, i = runtime.AppendFixeds(m.UnpackedFloat, p, i)
 		case 0x321:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, j)
+			m.UnpackedDouble, i = runtime.Append(m.UnpackedDouble, v, p, i, j, 0x0)
 		case 0x322:
-			m.UnpackedDouble, i = runtime.AppendFixed64s(m.UnpackedDouble, p, i)
+			m.UnpackedDouble, i = runtime.AppendFixeds(m.UnpackedDouble, p, i)
 		case 0x328:
 			v, j := runtime.Bool(p, i)
-			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, j)
+			m.UnpackedBool, i = runtime.Append(m.UnpackedBool, v, p, i, j, 0x0)
 		case 0x32a:
 			m.UnpackedBool, i = runtime.AppendBools(m.UnpackedBool, p, i)
 		case 0x330:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
-			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, j)
+			m.UnpackedNestedEnum, i = runtime.Append(m.UnpackedNestedEnum, v, p, i, j, 0x0)
 		case 0x332:
 			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
 		case 0x378:
@@ -3138,31 +3146,31 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
-			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, j)
+			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
-			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, j)
+			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
-			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, j)
+			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
-			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, j)
+			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
-			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, j)
+			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
-			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, j)
+			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
-			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, j)
+			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
-			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, j)
+			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
 			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
-			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, j)
+			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
 			m.OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.OptionalDuration)
 		case 0x972:
@@ -3179,25 +3187,25 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
 		case 0x9ba:
 			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
-			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, j)
+			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
 			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
-			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, j)
+			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
 			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
-			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, j)
+			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
 			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
-			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, j)
+			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
-			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, j)
+			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
-			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, j)
+			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
 			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
-			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, j)
+			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
 		case 0xc90:
@@ -3342,6 +3350,9 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *runtime.Encoder, w []
 	w, i = e.Room(w, i, 11)
 	if m.A != 0 {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.A))), 0x8)
+	}
+	if j := runtime.Head(w, i, end, tag); j >= 0 {
+		return w, j
 	}
 	return e.Length(w, i, end, tag)
 }

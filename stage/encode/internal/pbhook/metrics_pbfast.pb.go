@@ -49,7 +49,7 @@ func (m *Metrics) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) 
 	if n := len(m.Values); n > 0 {
 		w, i = e.Room(w, i, 11+8*n)
 		end := i
-		i = runtime.PutFixed64s(w, i, m.Values)
+		i = runtime.PutFixeds(w, i, m.Values)
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(end-i)), 0x1a)
 	}
 	if n := len(m.UnixMs); n > 0 {
@@ -79,14 +79,14 @@ func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Met
 			m.Series, i = d.Text(p, i)
 		case 0x10:
 			v, j := runtime.Int[int64](p, i)
-			m.UnixMs, i = runtime.Append(m.UnixMs, v, j)
+			m.UnixMs, i = runtime.Append(m.UnixMs, v, p, i, j, 0x0)
 		case 0x12:
 			m.UnixMs, i = runtime.AppendVarints(m.UnixMs, p, i)
 		case 0x19:
 			v, j := runtime.Fixed64[float64](p, i)
-			m.Values, i = runtime.Append(m.Values, v, j)
+			m.Values, i = runtime.Append(m.Values, v, p, i, j, 0x0)
 		case 0x1a:
-			m.Values, i = runtime.AppendFixed64s(m.Values, p, i)
+			m.Values, i = runtime.AppendFixeds(m.Values, p, i)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}

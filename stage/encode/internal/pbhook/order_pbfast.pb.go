@@ -64,7 +64,7 @@ func (m *Order) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(v))
 	}
 	n += runtime.SizeSome(1, len(m.Signature))
-	n += runtime.SizeIf(m.Gift, 2+1)
+	n += runtime.SizeIf(m.Gift, 3)
 	return n + len(m.unknownFields)
 }
 
@@ -266,7 +266,8 @@ func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s 
 		case 0x6a:
 			m.Note, i = d.Text(p, i)
 		case 0x72:
-			m.Tags, i = d.AppendText(m.Tags, p, i, 0x72)
+			v, j := d.Text(p, i)
+			m.Tags, i = runtime.Append(m.Tags, v, p, i, j, 0x72)
 		case 0x7a:
 			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
 				m.Signature, i = p[i+1:n:n], n
@@ -399,7 +400,7 @@ func (m *Customer) SizeOf() (n int) {
 	if m.Phone != nil {
 		n += 1 + runtime.SizeBytes(len(*m.Phone))
 	}
-	n += runtime.SizeIf(m.Verified, 1+1)
+	n += runtime.SizeIf(m.Verified, 2)
 	return n + len(m.unknownFields)
 }
 
@@ -590,7 +591,7 @@ func (m *LineItem) SizeOf() (n int) {
 	if m.UnitPrice != nil {
 		n += 1 + runtime.SizeBytes(m.UnitPrice.SizeOf())
 	}
-	n += runtime.SizeIf(math.Float64bits(m.TaxRate) != 0, 1+8)
+	n += runtime.SizeIf(math.Float64bits(m.TaxRate) != 0, 9)
 	if m.DiscountPercent != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.DiscountPercent)))
 	}
@@ -634,6 +635,9 @@ func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64)
 	}
 	if len(m.Sku) > 0 {
 		i = e.PutText(w, i, m.Sku, 0xa)
+	}
+	if j := runtime.Head(w, i, end, tag); j >= 0 {
+		return w, j
 	}
 	return e.Length(w, i, end, tag)
 }

@@ -20,10 +20,10 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 		b = runtime.AppendVarint(append(b, 0x8), m.Serial)
 	}
 	if math.Float64bits(m.Value) != 0 {
-		b = runtime.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
+		b = runtime.AppendFixed64(append(b, 0x11), math.Float64bits(m.Value))
 	}
 	if m.Valid {
-		b = append(b, 0x18, byte(runtime.Bit(m.Valid)))
+		b = runtime.AppendByte(append(b, 0x18), byte(runtime.Bit(m.Valid)))
 	}
 	return append(b, m.unknownFields...)
 }
@@ -47,8 +47,8 @@ func (m *Tiny) SizeOf() (n int) {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.Serial)
-	n += runtime.SizeIf(math.Float64bits(m.Value) != 0, 1+8)
-	n += runtime.SizeIf(m.Valid, 1+1)
+	n += runtime.SizeIf(math.Float64bits(m.Value) != 0, 9)
+	n += runtime.SizeIf(m.Valid, 2)
 	return n + len(m.unknownFields)
 }
 

@@ -1,0 +1,174 @@
+package runtime
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/runtime/protoiface"
+)
+
+// What is here leaves to protobuf-go what no code was generated for.
+
+func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
+	if d.in == nil {
+		return 0
+	}
+	return d.in.Flags
+}
+
+// Fallback has protobuf-go decode one field of m: a group or an extension. depth is how much deeper
+// messages in m may be nested. The field is not copied: it may hold others that come here, and so
+// on, and copies of what is left at each level would take memory of the length's square.
+func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth int) int {
+	j := Skip(p, i, tag)
+	if j < 0 {
+		return j
+	}
+	var in protoiface.UnmarshalInput
+	if d.in != nil {
+		in = *d.in
+	}
+	in.Message = m.ProtoReflect()
+	in.Buf = p[tagBegin(p, i, tag):j:j]
+	in.Flags &^= protoiface.UnmarshalAliasBuffer
+	in.Depth = depth + 1
+	in.Resolver = withDepth(in.Resolver, depth)
+	if _, err := Original(in.Message).Unmarshal(in); err != nil {
+		d.err = err
+		return failed
+	}
+	return j
+}
+
+// A resolver finds extensions, as protoiface.UnmarshalInput has it.
+type resolver interface {
+	FindExtensionByName(protoreflect.FullName) (protoreflect.ExtensionType, error)
+	FindExtensionByNumber(protoreflect.FullName, protoreflect.FieldNumber) (protoreflect.ExtensionType, error)
+}
+
+// A deepResolver also says how much deeper messages may be nested. protobuf-go starts to count
+// again at each message that is an extension, so that one that holds itself there has no limit but
+// the stack's; it hands on the resolver, though.
+type deepResolver struct {
+	resolver
+	depth int
+}
+
+func withDepth(r resolver, depth int) resolver {
+	switch outer, ok := r.(*deepResolver); {
+	case ok:
+		r = outer.resolver
+	case r == nil:
+		r = protoregistry.GlobalTypes
+	}
+	return &deepResolver{r, depth}
+}
+
+// depthOf is how deeply messages may be nested in that of a call.
+func depthOf(in *protoiface.UnmarshalInput) int {
+	if r, ok := in.Resolver.(*deepResolver); ok {
+		return min(in.Depth, r.depth)
+	}
+	return in.Depth
+}
+
+// tagBegin returns where the tag that ends before p[i] begins. It may have been written in more
+// bytes than it needs.
+func tagBegin(p []byte, i int, tag uint64) int {
+	k := i - 1
+	for {
+		if v, n := protowire.ConsumeVarint(p[k:i]); v == tag && n == i-k {
+			return k
+		}
+		k--
+	}
+}
+
+// Foreign decodes a message whose code another generator made, into m or into a new one. depth is
+// how much deeper the message around it may be nested.
+func Foreign[T any, M interface {
+	*T
+	proto.Message
+}](d *Decoder, p []byte, i, depth int, m M) (M, int) {
+	if m == nil {
+		m = new(T)
+	}
+	return m, d.foreign(p, i, depth, m)
+}
+
+func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message) int {
+	v, i := chunk(p, i)
+	if i < 0 {
+		return i
+	}
+	if depth <= 0 {
+		return tooDeep
+	}
+	o := proto.UnmarshalOptions{
+		Merge:          true,
+		AllowPartial:   true,
+		DiscardUnknown: d.flags()&protoiface.UnmarshalDiscardUnknown != 0,
+		NoLazyDecoding: d.flags()&protoiface.UnmarshalNoLazyDecoding != 0,
+		RecursionLimit: depth,
+	}
+	if d.in != nil {
+		o.Resolver = d.in.Resolver
+	}
+	if err := o.Unmarshal(v, m); err != nil {
+		d.err = err
+		return failed
+	}
+	return i
+}
+
+// Fallback writes m with protobuf-go: generated code leaves messages that have extensions to it.
+func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
+	r := m.ProtoReflect()
+	methods := Original(r)
+	// With MarshalUseCachedSize the size is that which the caller's call of Size left in r: asked
+	// for anew at each level, a deep message would take time of its depth's square.
+	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
+	w, i = e.room(w, i, size)
+	out, err := methods.Marshal(protoiface.MarshalInput{
+		Message: r,
+		Buf:     w[i-size : i-size : i],
+		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
+	})
+	return e.take(w, i, size, out.Buf, err)
+}
+
+// Foreign writes m, whose code another generator made, by proto.MarshalAppend, with its length and
+// tag before.
+func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte, int) {
+	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic(), UseCachedSize: e.Flags&protoiface.MarshalUseCachedSize != 0}
+	size := o.Size(m)
+	w, i = e.room(w, i, size)
+	o.UseCachedSize = true
+	out, err := o.MarshalAppend(w[i-size:i-size:i], m)
+	end := len(w) - i
+	w, i = e.take(w, i, size, out, err)
+	return e.Length(w, i, end, tag)
+}
+
+// take makes sure that out is at w[i-size:i].
+func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
+	if err != nil {
+		e.fail(err)
+		return w, i
+	}
+	if len(out) != size { // lazily decoded parts may be shorter than their size
+		w, i = e.room(w, i, len(out))
+		copy(w[i-len(out):], out)
+	}
+	return w, i - len(out)
+}
+
+// ForeignSize is the size of what Foreign writes.
+func ForeignSize(m proto.Message) int { return proto.Size(m) }
+
+// FallbackSize is the size of what Fallback writes.
+func FallbackSize(m proto.Message) int {
+	r := m.ProtoReflect()
+	return Original(r).Size(protoiface.SizeInput{Message: r}).Size
+}
