@@ -55,7 +55,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec -col /codec -baseline codec=json
   postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
-  postage bench ./codec --against HEAD~1 --gate --profile --markdown >> "$GITHUB_STEP_SUMMARY"
+  postage bench ./codec --against HEAD~1 --gate --profile --markdown
   postage bench --resume .postage/runs/latest --budget 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.resume == "" {

@@ -41,7 +41,7 @@ set or buf image, JSON samples alone, or a Go struct. Postage generates code, bu
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
 with list, run, report, compare and history for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
-  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m
+  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
   postage bring image.binpb --message TracesData --sample spans.ndjson
   postage bring spans.ndjson --now json
   postage bring ./model --type Order --sample orders.ndjson`,

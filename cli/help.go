@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -49,3 +50,22 @@ func helpInGroups(cmd *cobra.Command, first string, groups ...flagGroup) {
 
 // helpWidth is how many columns a command's help takes.
 const helpWidth = 80
+
+// present has the help of a command, and of those below it, call the program by its name, and wraps
+// its paragraphs. Lines that begin with a space stay as they are.
+func present(cmd *cobra.Command, program string) {
+	cmd.Example = called(program, cmd.Example)
+	paragraphs := strings.Split(called(program, cmd.Long), "\n\n")
+	for i, text := range paragraphs {
+		if !strings.Contains("\n"+text, "\n ") {
+			paragraphs[i] = ansi.Wordwrap(strings.ReplaceAll(text, "\n", " "), helpWidth, "")
+		}
+	}
+	cmd.Long = strings.Join(paragraphs, "\n\n")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		f.Usage = strings.ReplaceAll(called(program, f.Usage), "\n", " ")
+	})
+	for _, below := range cmd.Commands() {
+		present(below, program)
+	}
+}

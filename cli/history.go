@@ -41,7 +41,7 @@ slower as a whole cancels out. The anchor is the case's baseline in the first ru
 added, in its module version: when that changes, a new trend begins.`,
 		Example: p.example().expand(`  postage history add latest
   postage history list
-  postage history show {row}
+  postage history show {case}/{part}
   postage history add /shared/runs`),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -188,8 +188,8 @@ each machine. ROW is a row's name, or a part of it that no other row has.
 
 A change has at least 5 runs on either side. In a row that never changed one is found in
 at most 5% of all trends.`,
-		Example: p.example().expand(`  postage history show {row}
-  postage history show {row} --last 0 --json`),
+		Example: p.example().expand(`  postage history show {case}/{part}
+  postage history show {case}/{part} --last 0 --json`),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return hinted(fmt.Errorf("want one row, not %d", len(args)), "`postage show` prints the rows of a run; TAB completes them, see `postage completion --help`")

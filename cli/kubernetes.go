@@ -15,12 +15,12 @@ func kubernetesCommand() *cobra.Command {
 	var program, name string
 	image := &cobra.Command{
 		Use:   "image ARCHIVE",
-		Short: "Write the container image as an OCI archive, without a daemon or a registry",
+		Short: "Write the container image as an OCI archive, without a daemon",
 		Long: `Image writes an OCI archive with one program, postage, and this machine's certificate authorities.
 The program has to be linked statically: CGO_ENABLED=0 go build ./cmd/postage.`,
 		Example: `  postage kubernetes image postage.tar
   skopeo copy oci-archive:postage.tar docker://registry.example/postage:1
-  ctr -n k8s.io images import postage.tar          on a node, where there is no registry`,
+  ctr -n k8s.io images import postage.tar   where there is no registry`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if program == "" {

@@ -17,7 +17,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"postage/lab"
 )
@@ -126,7 +125,7 @@ contender did the work, an honest interval, and the distance to the physical flo
   postage bring orders.ndjson          your own message
   postage bench ./... --against main   your own benchmarks
   postage load http://localhost:8080/  your own server
-  postage doctor                       whether this machine's figures can be trusted`),
+  postage doctor                       can this machine's figures be trusted?`),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -148,6 +147,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", helpWidth)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
@@ -168,15 +168,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 		root.SetCompletionCommandGroupID(group.title)
 	}
 	root.AddCommand(pushCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
-	name(root, p.name)
+	present(root, p.name)
 	return root
-}
-
-// name has a command's help, and that of the commands below it, call the program by its name.
-func name(cmd *cobra.Command, program string) {
-	cmd.Long, cmd.Example = called(program, cmd.Long), called(program, cmd.Example)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = called(program, f.Usage) })
-	for _, below := range cmd.Commands() {
-		name(below, program)
-	}
 }

@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"postage/internal/build"
 	"postage/stage"
@@ -157,4 +160,34 @@ func TestScripts(t *testing.T) {
 func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)*2/3]), 0o666))
+}
+
+// Every command's help, short and whole, fits on a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	var visit func(cmd *cobra.Command, path []string)
+	visited := 0
+	visit = func(cmd *cobra.Command, path []string) {
+		for _, how := range [][]string{{"--help"}, {"--help", "all"}} {
+			code, stdout, stderr := command(append(slices.Clone(path), how...)...)
+			if code != 0 || stderr != "" || !strings.Contains(stdout, "Usage:") {
+				t.Errorf("%v %v: %d, %s", path, how, code, stderr)
+			}
+			for line := range strings.Lines(stdout) {
+				if columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); columns > helpWidth {
+					t.Errorf("%v %v: %d columns: %s", path, how, columns, line)
+				}
+			}
+		}
+		visited++
+		for _, below := range cmd.Commands() {
+			if !below.Hidden {
+				visit(below, append(slices.Clone(path), below.Name()))
+			}
+		}
+	}
+	visit(postage.newRoot(), nil)
+	if visited < 15 {
+		t.Errorf("only %d commands", visited)
+	}
 }

@@ -110,6 +110,11 @@ interrupted.`,
 	}
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
+	helpInGroups(cmd, "budget precision out resume against list json markdown",
+		flagGroup{"How long, and how narrow", "budget precision"},
+		flagGroup{"What is measured, and how", "seed cpu against layouts list"},
+		flagGroup{"The record and the output", "out resume json markdown"},
+		flagGroup{"On Kubernetes", "kubernetes nodes image namespace host-network kubeconfig context"})
 	return cmd
 }
 
