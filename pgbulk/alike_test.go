@@ -21,15 +21,15 @@ type trial struct {
 	before       string // makes what the table needs
 	table        string // its columns, and what follows them
 	after        string // what is in it, its triggers and rules
-	op           pgbulk.Operation
+	op           operation
 	columns, key []string
 	rows         [][]any
-	options      pgbulk.Options
+	options      settings
 }
 
 // call writes the trial's rows with pgbulk.
-func (tr *trial) call(ctx context.Context, db pgbulk.DB, table pgx.Identifier, o pgbulk.Options, rows pgbulk.Rows) (pgbulk.Result, error) {
-	call := map[pgbulk.Operation]callFunc{pgbulk.OpInsert: pgbulk.Insert, pgbulk.OpUpsert: pgbulk.Upsert, pgbulk.OpUpdate: pgbulk.Update, pgbulk.OpDelete: pgbulk.Delete}[tr.op]
+func (tr *trial) call(ctx context.Context, db pgbulk.DB, table pgx.Identifier, o settings, rows pgbulk.Source) (pgbulk.Result, error) {
+	call := map[operation]callFunc{opInsert: insert, opUpsert: upsert, opUpdate: update, opDelete: remove}[tr.op]
 	return call(ctx, db, pgbulk.Table{Name: table, Columns: tr.columns, Key: tr.key}, rows, o)
 }
 
@@ -47,7 +47,7 @@ func (tr *trial) statement(table pgx.Identifier) string {
 		switch {
 		case isKey[c]:
 			where = append(where, quoted(c)+" = "+place[c])
-		case tr.op == pgbulk.OpUpsert:
+		case tr.op == opUpsert:
 			set = append(set, quoted(c)+" = excluded."+quoted(c))
 		default:
 			set = append(set, quoted(c)+" = "+place[c])
@@ -56,9 +56,9 @@ func (tr *trial) statement(table pgx.Identifier) string {
 	list := strings.Join(columns, ", ")
 	insert := "insert into " + table.Sanitize() + " (" + list + ") values (" + strings.Join(places, ", ") + ")"
 	switch tr.op {
-	case pgbulk.OpInsert:
+	case opInsert:
 		return insert
-	case pgbulk.OpUpsert:
+	case opUpsert:
 		key := make([]string, len(tr.key))
 		for i, k := range tr.key {
 			key[i] = quoted(k)
@@ -67,7 +67,7 @@ func (tr *trial) statement(table pgx.Identifier) string {
 			return insert + " on conflict (" + strings.Join(key, ", ") + ") do nothing"
 		}
 		return insert + " on conflict (" + strings.Join(key, ", ") + ") do update set " + strings.Join(set, ", ")
-	case pgbulk.OpUpdate:
+	case opUpdate:
 		return "update " + table.Sanitize() + " set " + strings.Join(set, ", ") + " where " + strings.Join(where, " and ")
 	}
 	return "delete from " + table.Sanitize() + " where " + strings.Join(where, " and ")
@@ -77,7 +77,7 @@ func (tr *trial) statement(table pgx.Identifier) string {
 func (tr *trial) plain(ctx context.Context, conn *pgx.Conn, table pgx.Identifier) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, row := range tr.rows {
-			if tr.op == pgbulk.OpUpdate && len(tr.key) == 1 && tr.columns[0] == tr.key[0] {
+			if tr.op == opUpdate && len(tr.key) == 1 && tr.columns[0] == tr.key[0] {
 				// A parameter for a domain is checked even if there is no row to update.
 				var there bool
 				err := tx.QueryRow(ctx, "select exists (select from "+table.Sanitize()+" where "+quoted(tr.key[0])+" = $1)", pgx.QueryExecModeDescribeExec, row[0]).Scan(&there)
@@ -142,51 +142,51 @@ func TestAlike(t *testing.T) {
 	kv := []string{"k", "v"}
 	for _, tr := range []trial{
 		// The client's encoding is what a value is in, whatever it declares.
-		{name: "xml", table: "k int primary key, v xml", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, declared}, {2, []byte(declared)}, {3, nil}, {4, wide}}},
-		{name: "xml upsert", table: "k int primary key, v xml", op: pgbulk.OpUpsert, columns: kv, key: kv[:1], rows: [][]any{{1, nil}, {2, declared}, {3, wide}}},
-		{name: "array of xml", before: domain("xmls", "xml[]"), table: "k int primary key, v xmls", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, []string{declared, wide}}}},
-		{name: "long name", table: "k int primary key, v name", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, strings.Repeat("é", 40)}, {2, "short"}}},
-		{name: "array of long names", before: domain("names", "name[]"), table: "k int primary key, v names", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, []string{strings.Repeat("é", 40)}}}},
+		{name: "xml", table: "k int primary key, v xml", op: opInsert, columns: kv, rows: [][]any{{1, declared}, {2, []byte(declared)}, {3, nil}, {4, wide}}},
+		{name: "xml upsert", table: "k int primary key, v xml", op: opUpsert, columns: kv, key: kv[:1], rows: [][]any{{1, nil}, {2, declared}, {3, wide}}},
+		{name: "array of xml", before: domain("xmls", "xml[]"), table: "k int primary key, v xmls", op: opInsert, columns: kv, rows: [][]any{{1, []string{declared, wide}}}},
+		{name: "long name", table: "k int primary key, v name", op: opInsert, columns: kv, rows: [][]any{{1, strings.Repeat("é", 40)}, {2, "short"}}},
+		{name: "array of long names", before: domain("names", "name[]"), table: "k int primary key, v names", op: opInsert, columns: kv, rows: [][]any{{1, []string{strings.Repeat("é", 40)}}}},
 
 		// A key is compared as it was given, not as the column would hold it.
-		{name: "delete by numeric", table: "k numeric(12,2) primary key", after: "insert into %s values (1.00), (2.00)", op: pgbulk.OpDelete, key: []string{"k"}, columns: []string{"k"}, rows: [][]any{{"1.0049"}, {"2.00"}}},
-		{name: "update by numeric", table: "k numeric(12,2) primary key, v int", after: "insert into %s values (1.00, 1), (2.00, 2)", op: pgbulk.OpUpdate, key: kv[:1], columns: kv, rows: [][]any{{1.0049, 3}, {2.0, 4}}},
-		{name: "delete by numeric domain", before: domain("cents", "numeric(12,2)"), table: "k cents primary key", after: "insert into %s values (1.00)", op: pgbulk.OpDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"1.0049"}}},
-		{name: "delete by timestamp", table: "k timestamp(0) primary key", after: "insert into %s values ('2024-01-01')", op: pgbulk.OpDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"2024-01-01 00:00:00.3"}}},
-		{name: "delete by varchar", table: "k varchar(3) primary key", after: "insert into %s values ('abc')", op: pgbulk.OpDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"abc  "}}},
+		{name: "delete by numeric", table: "k numeric(12,2) primary key", after: "insert into %s values (1.00), (2.00)", op: opDelete, key: []string{"k"}, columns: []string{"k"}, rows: [][]any{{"1.0049"}, {"2.00"}}},
+		{name: "update by numeric", table: "k numeric(12,2) primary key, v int", after: "insert into %s values (1.00, 1), (2.00, 2)", op: opUpdate, key: kv[:1], columns: kv, rows: [][]any{{1.0049, 3}, {2.0, 4}}},
+		{name: "delete by numeric domain", before: domain("cents", "numeric(12,2)"), table: "k cents primary key", after: "insert into %s values (1.00)", op: opDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"1.0049"}}},
+		{name: "delete by timestamp", table: "k timestamp(0) primary key", after: "insert into %s values ('2024-01-01')", op: opDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"2024-01-01 00:00:00.3"}}},
+		{name: "delete by varchar", table: "k varchar(3) primary key", after: "insert into %s values ('abc')", op: opDelete, key: kv[:1], columns: kv[:1], rows: [][]any{{"abc  "}}},
 
 		// What does not fit is refused, not cut.
-		{name: "bit", table: "k int primary key, v bit(3)", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, "101"}, {2, "10101"}}},
-		{name: "domain of bit", before: domain("bit3", "bit(3)"), table: "k int primary key, v bit3", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, "10101"}}},
-		{name: "domain of short bit", before: domain("bit3", "bit(3)"), table: "k int primary key, v bit3", op: pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "1"}}},
-		{name: "domain of varbit", before: domain("varbit3", "varbit(3)"), table: "k int primary key, v varbit3", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, "10101"}}},
-		{name: "domain of an array", before: domain("short3", "varchar(3)[]"), table: "k int primary key, v short3", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, "{abcde}"}}},
-		{name: "domain of a domain", before: domain("bit3", "bit(3)") + domain("flags", "bit3 check (value <> '000')"), table: "k int primary key, v flags", op: pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "101"}, {2, "000"}}},
-		{name: "rounded", table: "k int primary key, v numeric(4,1), w varchar(3)", op: pgbulk.OpUpsert, key: kv[:1], columns: []string{"k", "v", "w"}, rows: [][]any{{1, "1.25", "abc  "}, {2, 7, "ab"}}},
+		{name: "bit", table: "k int primary key, v bit(3)", op: opInsert, columns: kv, rows: [][]any{{1, "101"}, {2, "10101"}}},
+		{name: "domain of bit", before: domain("bit3", "bit(3)"), table: "k int primary key, v bit3", op: opInsert, columns: kv, rows: [][]any{{1, "10101"}}},
+		{name: "domain of short bit", before: domain("bit3", "bit(3)"), table: "k int primary key, v bit3", op: opUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "1"}}},
+		{name: "domain of varbit", before: domain("varbit3", "varbit(3)"), table: "k int primary key, v varbit3", op: opInsert, columns: kv, rows: [][]any{{1, "10101"}}},
+		{name: "domain of an array", before: domain("short3", "varchar(3)[]"), table: "k int primary key, v short3", op: opInsert, columns: kv, rows: [][]any{{1, "{abcde}"}}},
+		{name: "domain of a domain", before: domain("bit3", "bit(3)") + domain("flags", "bit3 check (value <> '000')"), table: "k int primary key, v flags", op: opUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "101"}, {2, "000"}}},
+		{name: "rounded", table: "k int primary key, v numeric(4,1), w varchar(3)", op: opUpsert, key: kv[:1], columns: []string{"k", "v", "w"}, rows: [][]any{{1, "1.25", "abc  "}, {2, 7, "ab"}}},
 
 		// Columns that are left out are checked too.
-		{name: "NOT NULL domain", before: domain("dnn", "text not null"), table: "k int primary key, v dnn", op: pgbulk.OpInsert, columns: kv[:1], rows: [][]any{{1}, {2}}},
-		{name: "domain that checks for NULL", before: domain("dck", "text check (value is not null)"), table: "k int primary key, v dck", op: pgbulk.OpInsert, columns: kv[:1], rows: [][]any{{1}}},
-		{name: "domain with a default", before: domain("ddf", "text not null default 'x'"), table: "k int primary key, v ddf", op: pgbulk.OpInsert, columns: kv[:1], rows: [][]any{{1}}},
+		{name: "NOT NULL domain", before: domain("dnn", "text not null"), table: "k int primary key, v dnn", op: opInsert, columns: kv[:1], rows: [][]any{{1}, {2}}},
+		{name: "domain that checks for NULL", before: domain("dck", "text check (value is not null)"), table: "k int primary key, v dck", op: opInsert, columns: kv[:1], rows: [][]any{{1}}},
+		{name: "domain with a default", before: domain("ddf", "text not null default 'x'"), table: "k int primary key, v ddf", op: opInsert, columns: kv[:1], rows: [][]any{{1}}},
 
 		// A trigger makes the key: what the rows have for it does not count.
 		{name: "key made by a trigger", before: "create sequence if not exists made", table: "k int primary key, v text",
 			after: "create or replace function make() returns trigger language plpgsql as $$ begin new.k := nextval('made'); return new; end $$; select setval('made', 1); create trigger t before insert on %s for each row execute function make()",
-			op:    pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: pgbulk.Options{ChunkRows: 100}},
+			op:    opUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: settings{ChunkRows: 100}},
 		{name: "rows dropped by a partition's trigger", table: "k int primary key, v text) partition by range (k",
 			after: `create or replace function dropped() returns trigger language plpgsql as $$ begin return null; end $$;
 				do $$ declare p text := 'p' || nextval('made'); begin execute 'create table ' || p || ' partition of %s for values from (0) to (100)';
 				execute 'create trigger t before insert on ' || p || ' for each row execute function dropped()'; end $$`,
-			op: pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: pgbulk.Options{ChunkRows: 100}},
+			op: opUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: settings{ChunkRows: 100}},
 		{name: "rows dropped by a trigger", table: "k int primary key, v text",
 			after: "create or replace function dropped() returns trigger language plpgsql as $$ begin return null; end $$; create trigger t before insert on %s for each row execute function dropped()",
-			op:    pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: pgbulk.Options{ChunkRows: 100}},
+			op:    opUpsert, key: kv[:1], columns: kv, rows: keyed(300, 0), options: settings{ChunkRows: 100}},
 
 		// Texts are read as the server reads parameters.
-		{name: "regclass by number", table: "k int primary key, v regclass", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, "1259"}, {2, "pg_class"}, {3, nil}}},
-		{name: "domain of regclass", before: domain("relation", "regclass"), table: "k int primary key, v relation", op: pgbulk.OpUpdate, key: kv[:1], columns: kv, after: "insert into %s values (1, 'pg_type')", rows: [][]any{{1, "1259"}}},
-		{name: "regclass from a number", table: "k int primary key, v regclass", op: pgbulk.OpInsert, columns: kv, rows: [][]any{{1, 1259}}},
-		{name: "regtype", table: "k int primary key, v regtype[]", op: pgbulk.OpUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "{int4,23}"}}},
+		{name: "regclass by number", table: "k int primary key, v regclass", op: opInsert, columns: kv, rows: [][]any{{1, "1259"}, {2, "pg_class"}, {3, nil}}},
+		{name: "domain of regclass", before: domain("relation", "regclass"), table: "k int primary key, v relation", op: opUpdate, key: kv[:1], columns: kv, after: "insert into %s values (1, 'pg_type')", rows: [][]any{{1, "1259"}}},
+		{name: "regclass from a number", table: "k int primary key, v regclass", op: opInsert, columns: kv, rows: [][]any{{1, 1259}}},
+		{name: "regtype", table: "k int primary key, v regtype[]", op: opUpsert, key: kv[:1], columns: kv, rows: [][]any{{1, "{int4,23}"}}},
 	} {
 		t.Run(tr.name, func(t *testing.T) { tr.run(t, conn) })
 	}
@@ -227,33 +227,33 @@ func TestAlteredBeforeFirstRow(t *testing.T) {
 			}
 			table := newTable(t, conn, "k int, v float4")
 			to := pgbulk.Table{Name: table, Columns: []string{"k", "v"}}
-			w, err := pgbulk.NewWriter[[]any](t.Context(), conn, pgbulk.OpInsert, to, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+			w, err := newWriter[[]any](t.Context(), conn, opInsert, to, settings{Strategy: s})
 			if err != nil {
 				t.Fatal(err)
 			}
 			must(t, other, "alter table "+table.Sanitize()+" alter v type int")
-			err = w.Write([]any{1, 1.5})
+			err = w.Write(t.Context(), []any{1, 1.5})
 			if err == nil {
-				err = w.Flush()
+				err = w.Flush(t.Context())
 			}
 			w.Close()
 			check(table, err)
 
 			table = newTable(t, conn, "k int, v float4")
 			to.Name = table
-			_, err = pgbulk.Insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
+			_, err = insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
 				must(t, other, "alter table "+table.Sanitize()+" alter v type int")
 				yield([]any{1, 1.5})
-			}), pgbulk.Options{Strategy: s})
+			}), settings{Strategy: s})
 			check(table, err)
 
 			// Another table of that name.
 			table = newTable(t, conn, "k int, v float4")
 			to.Name = table
-			_, err = pgbulk.Insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
+			_, err = insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
 				must(t, other, "alter table "+table.Sanitize()+" rename to "+quoted(table[0]+"_old")+"; create table "+table.Sanitize()+" (v int, k int)", pgx.QueryExecModeSimpleProtocol)
 				yield([]any{1, 1.5})
-			}), pgbulk.Options{Strategy: s})
+			}), settings{Strategy: s})
 			check(table, err)
 		})
 	}
@@ -268,11 +268,11 @@ func TestUpdateNondeterministic(t *testing.T) {
 		table := newTable(t, conn, "k text collate nocase primary key, v text")
 		must(t, conn, "insert into "+table.Sanitize()+" values ('a', 'old'), ('b', 'old')")
 		to := pgbulk.Table{Name: table, Columns: []string{"k", "v"}, Key: []string{"k"}}
-		_, err := pgbulk.Update(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", "1"}, {"A", "2"}}), pgbulk.Options{Strategy: s})
+		_, err := update(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", "1"}, {"A", "2"}}), settings{Strategy: s})
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
 			t.Errorf("%s: error %v, want 21000", name(s), err)
 		}
-		r, err := pgbulk.Update(t.Context(), conn, to, pgbulk.Slice([][]any{{"A", "1"}, {"B", "2"}}), pgbulk.Options{Strategy: s})
+		r, err := update(t.Context(), conn, to, pgbulk.Slice([][]any{{"A", "1"}, {"B", "2"}}), settings{Strategy: s})
 		if err != nil || r.Affected != 2 {
 			t.Errorf("%s: %+v, %v", name(s), r, err)
 		}
@@ -280,43 +280,11 @@ func TestUpdateNondeterministic(t *testing.T) {
 			continue
 		}
 		// Whatever the size of the rows, Auto sees it.
-		for _, call := range []callFunc{pgbulk.Update, pgbulk.Upsert} {
-			_, err = call(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", long}, {"b", long}, {"A", long}}), pgbulk.Options{ChunkBytes: 3000})
+		for _, call := range []callFunc{update, upsert} {
+			_, err = call(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", long}, {"b", long}, {"A", long}}), settings{ChunkBytes: 3000})
 			if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
 				t.Errorf("large rows: error %v, want 21000", err)
 			}
-		}
-	}
-}
-
-// After an error that is found before anything is sent, the caller's transaction has its own
-// setting.
-func TestCompressionPutBack(t *testing.T) {
-	conn := connect(t)
-	table := newTable(t, conn, "id int primary key")
-	to := pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}
-	for _, panics := range []bool{false, true} {
-		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-			must(t, conn, "set local default_toast_compression = pglz")
-			func() {
-				defer func() { recover() }()
-				_, err := pgbulk.Upsert(t.Context(), tx, to, pgbulk.Values(func(yield func([]any) bool) {
-					if panics {
-						panic("source")
-					}
-					yield([]any{struct{}{}})
-				}), pgbulk.Options{Compression: compressed})
-				if err == nil {
-					t.Error("no error")
-				}
-			}()
-			if now := get[string](t, conn, "show default_toast_compression"); now != "pglz" {
-				t.Errorf("panics %v: afterwards the default is %s", panics, now)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -331,7 +299,7 @@ func TestRolesInOneTransaction(t *testing.T) {
 	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 		for i, role := range []string{"one", "two", "one", "two"} {
 			must(t, conn, "set local role "+role)
-			if _, err := pgbulk.Upsert(t.Context(), tx, to, pgbulk.Slice([][]any{{1, role}, {i + 10, "x"}}), pgbulk.Options{Strategy: pgbulk.Copy}); err != nil {
+			if _, err := upsert(t.Context(), tx, to, pgbulk.Slice([][]any{{1, role}, {i + 10, "x"}}), settings{Strategy: pgbulk.Copy}); err != nil {
 				return err
 			}
 		}
@@ -345,8 +313,8 @@ func TestRolesInOneTransaction(t *testing.T) {
 func TestNilSources(t *testing.T) {
 	conn := connect(t)
 	to := pgbulk.Table{Name: newTable(t, conn, "id int primary key"), Columns: []string{"id"}, Key: []string{"id"}}
-	for what, rows := range map[string]pgbulk.Rows{"Values": pgbulk.Values(nil), "Structs": pgbulk.Structs[struct{ ID int }](nil), "Fallible": pgbulk.Fallible(nil), "zero": {}} {
-		if _, err := pgbulk.Upsert(t.Context(), conn, to, rows, pgbulk.Options{}); err == nil || !strings.Contains(err.Error(), "no source of rows") {
+	for what, rows := range map[string]pgbulk.Source{"Values": pgbulk.Values(nil), "Structs": pgbulk.Structs[struct{ ID int }](nil), "Fallible": pgbulk.Fallible(nil), "zero": {}} {
+		if _, err := upsert(t.Context(), conn, to, rows, settings{}); err == nil || !strings.Contains(err.Error(), "no source of rows") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -378,8 +346,8 @@ func TestColumnsOfStructs(t *testing.T) {
 		table := newTable(t, conn, columns)
 		to := pgbulk.Table{Name: table, Key: []string{"a_id"}}
 		var returned []row
-		o := pgbulk.Options{Strategy: s, Returning: pgbulk.Return(func(r row) error { returned = append(returned, r); return nil })}
-		if _, err := pgbulk.Upsert(t.Context(), conn, to, pgbulk.Structs(slices.Values(rows)), o); err != nil {
+		o := settings{Strategy: s, Returning: pgbulk.Return(func(r row) error { returned = append(returned, r); return nil })}
+		if _, err := upsert(t.Context(), conn, to, pgbulk.Structs(slices.Values(rows)), o); err != nil {
 			t.Errorf("%s: %v", name(s), err)
 			continue
 		}
@@ -393,22 +361,22 @@ func TestColumnsOfStructs(t *testing.T) {
 		}
 		pointers := []*row{&rows[0], &rows[1]}
 		to.Columns = []string{"b_id", "a_id", "created_at"}
-		if _, err := pgbulk.Upsert(t.Context(), conn, to, pgbulk.Structs(slices.Values(pointers)), pgbulk.Options{Strategy: s}); err != nil {
+		if _, err := upsert(t.Context(), conn, to, pgbulk.Structs(slices.Values(pointers)), settings{Strategy: s}); err != nil {
 			t.Errorf("%s: %v", name(s), err)
 		}
-		w, err := pgbulk.NewWriter[row](t.Context(), conn, pgbulk.OpUpdate, pgbulk.Table{Name: table, Key: []string{"a_id"}}, pgbulk.WriterOptions{})
+		w, err := newWriter[row](t.Context(), conn, opUpdate, pgbulk.Table{Name: table, Key: []string{"a_id"}}, settings{})
 		if err != nil {
 			t.Errorf("%s: %v", name(s), err)
 			continue
 		}
-		if err := errors.Join(w.Write(rows[0]), w.Flush()); err != nil {
+		if err := errors.Join(w.Write(t.Context(), rows[0]), w.Flush(t.Context())); err != nil {
 			t.Errorf("%s: %v", name(s), err)
 		}
 		w.Close()
 	}
 	table := newTable(t, conn, "id int primary key")
 	type surplus struct{ ID, Nope int }
-	_, err := pgbulk.Insert(t.Context(), conn, pgbulk.Table{Name: table}, pgbulk.Structs(slices.Values([]surplus{{1, 2}})), pgbulk.Options{})
+	_, err := insert(t.Context(), conn, pgbulk.Table{Name: table}, pgbulk.Structs(slices.Values([]surplus{{1, 2}})), settings{})
 	if err == nil || !strings.Contains(err.Error(), "field Nope of pgbulk_test.surplus has no column in the table") {
 		t.Errorf("error %v", err)
 	}
@@ -419,7 +387,7 @@ func TestGeneratedAlwaysNamed(t *testing.T) {
 	for _, definition := range []string{"int generated always as identity", "int generated always as (a + 1) stored"} {
 		for _, s := range strategies {
 			table := newTable(t, conn, "a int, g "+definition)
-			_, err := pgbulk.Insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"a", "g"}}, pgbulk.Slice([][]any{{1, 2}}), pgbulk.Options{Strategy: s})
+			_, err := insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"a", "g"}}, pgbulk.Slice([][]any{{1, 2}}), settings{Strategy: s})
 			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Column != "g" {
 				t.Errorf("%s, %s: column %v: %v", definition, name(s), e, err)
 			}
@@ -445,7 +413,7 @@ func TestArrayOfXML(t *testing.T) {
 	for _, s := range strategies {
 		table := newTable(t, conn, "id int primary key, v xml[]")
 		declared := []string{`<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>`}
-		_, err := pgbulk.Insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"id", "v"}}, pgbulk.Slice([][]any{{1, declared}, {2, []string{}}, {3, nil}}), pgbulk.Options{Strategy: s})
+		_, err := insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"id", "v"}}, pgbulk.Slice([][]any{{1, declared}, {2, []string{}}, {3, nil}}), settings{Strategy: s})
 		if got := get[string](t, conn, "select string_agg(v::text, ' ' order by id) from "+table.Sanitize()); err != nil || got != "{<a>é</a>} {}" {
 			t.Errorf("%s: %s, %v", name(s), got, err)
 		}

@@ -32,11 +32,11 @@ type contender struct {
 	open func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error
 }
 
-func bulk(name string, o pgbulk.Options, source func([][]any) pgbulk.Rows) contender {
+func bulk(name string, o settings, source func([][]any) pgbulk.Source) contender {
 	return contender{name, func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
 		t := pgbulk.Table{Name: table, Columns: pageTable, Key: []string{"id"}}
 		return func() error {
-			_, err := pgbulk.Upsert(context.Background(), conn, t, source(rows), o)
+			_, err := upsert(context.Background(), conn, t, source(rows), o)
 			return err
 		}
 	}}
@@ -130,10 +130,10 @@ var contenders = []contender{
 			return err
 		}
 	}},
-	bulk("pgbulk.Upsert", pgbulk.Options{}, pgbulk.Slice),
-	bulk("pgbulk.Upsert/bind", pgbulk.Options{Strategy: pgbulk.Bind}, pgbulk.Slice),
-	bulk("pgbulk.Upsert/copy", pgbulk.Options{Strategy: pgbulk.Copy}, pgbulk.Slice),
-	bulk("pgbulk.Upsert/structs", pgbulk.Options{}, func(rows [][]any) pgbulk.Rows {
+	bulk("upsert", settings{}, pgbulk.Slice),
+	bulk("upsert/bind", settings{Strategy: pgbulk.Bind}, pgbulk.Slice),
+	bulk("upsert/copy", settings{Strategy: pgbulk.Copy}, pgbulk.Slice),
+	bulk("upsert/structs", settings{}, func(rows [][]any) pgbulk.Source {
 		return pgbulk.Structs(func(yield func(pageRow) bool) {
 			for _, r := range rows {
 				if !yield(pageRow{r[0].(string), r[1].(string), r[2].(string), r[3].(string), r[4].(string)}) {

@@ -1,10 +1,138 @@
 package pgbulk
 
 import (
-	"encoding/binary"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
+
+// bind sends a statement with parameters for each chunk of rows, all pipelined under one Sync.
+type bind struct {
+	*call
+	write     func() // the chunk as a statement
+	parsed    int    // rows of the statement that was parsed last, or unnested
+	sent      []int  // first rows of the statements
+	described bool   // what they return
+	begun     bool   // our transaction
+	alone     bool   // all rows are in one statement
+	out       []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
+	mixed     bool   // an earlier statement left out others
+}
+
+func newBind(c *call) *bind {
+	b := &bind{call: c}
+	b.write = b.values
+	return b
+}
+
+func (*bind) name() Strategy { return Bind }
+func (*bind) begin([]any)    {}
+func (b *bind) late()        { b.parsed = 0 }
+
+func (b *bind) affected() int64 {
+	if b.stream == nil {
+		return 0
+	}
+	return b.stream.affected
+}
+
+func (b *bind) row(ctx context.Context, row []any) error {
+	if out := leftOut(row); !slices.Equal(out, b.out) {
+		if err := b.leaveOut(ctx, out); err != nil {
+			return err
+		}
+	}
+	size, referred := b.size(row)
+	if b.full(size) {
+		if err := b.settleTriggers(ctx); err != nil {
+			return err
+		}
+		if err := b.send(ctx); err != nil {
+			return err
+		}
+		b.chunk.reset(b.n)
+	}
+	// A large row is a statement of its own, for which not even its bytes are copied.
+	large := size > b.chunkBytes
+	if !large {
+		b.chunk.grow(size-referred, b.chunkBytes)
+	}
+	if err := b.add(&b.chunk, row, large); err != nil {
+		return err
+	}
+	if b.watch(b.out) {
+		return b.sendTwice(ctx)
+	}
+	if !large {
+		return nil
+	}
+	if err := b.send(ctx); err != nil {
+		return err
+	}
+	b.stream.flush() // while the row is ours
+	b.chunk.reset(b.n + 1)
+	return nil
+}
+
+// leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
+func (b *bind) leaveOut(ctx context.Context, out []bool) error {
+	if b.op.byKey() {
+		return &rowError{b.n, b.columns[slices.Index(out, true)].name, errDefault}
+	}
+	if b.chunk.rows() > 0 {
+		if err := b.settleTriggers(ctx); err != nil {
+			return err
+		}
+		if err := b.send(ctx); err != nil {
+			return err
+		}
+		b.chunk.reset(b.n)
+	}
+	b.mixed = b.mixed || len(b.sent) > 0
+	b.out, b.parsed, b.omits = out, 0, out != nil
+	return nil
+}
+
+// send sends the chunk, if it has rows.
+func (b *bind) send(ctx context.Context) error {
+	if b.chunk.rows() == 0 {
+		return nil
+	}
+	if b.keyOrder() && !b.alone && !b.keyed.again {
+		return errKeyOrder
+	}
+	if size := b.chunk.size() + bindOverhead + 4*len(b.columns); size > maxValue {
+		return &rowError{row: b.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
+	}
+	if b.stream == nil {
+		b.start(ctx)
+	}
+	if !b.stopped() {
+		b.write()
+		b.sent = append(b.sent, b.chunk.first)
+	}
+	return nil
+}
+
+// sendTwice sends the chunk's last row alone, as two rows with the same key.
+func (b *bind) sendTwice(ctx context.Context) error {
+	if b.chunk.size() > maxValue/4 {
+		return &rowError{row: b.n, err: errAgain} // the server could not be asked
+	}
+	again := b.chunk.appendRow(nil, b.chunk.rows()-1)
+	b.chunk.reset(b.n)
+	for range 2 {
+		b.chunk.data = append(b.chunk.data, again...)
+		b.chunk.ends = append(b.chunk.ends, rowEnd{data: len(b.chunk.data)})
+	}
+	if err := b.send(ctx); err != nil {
+		return err
+	}
+	return errAgain
+}
 
 // savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a
 // call returns.
@@ -12,189 +140,105 @@ const savepoint = "pgbulk"
 
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
 // row at fault begins there. If there is but one row there is no search.
-func (w *writer) saves() bool {
-	return w.inTx && w.options.LocateWithin > 0 && !(w.alone && w.n == 1)
+func (b *bind) saves() bool { return b.inTx && b.LocateWithin > 0 && !(b.alone && b.n == 1) }
+
+// start begins the exchange. Several statements under one Sync are one transaction too, but not to
+// every pooler.
+func (b *bind) start(ctx context.Context) {
+	b.openStream(ctx)
+	b.begun = !b.inTx && (b.returned != nil || !b.alone)
+	switch {
+	case b.saves():
+		b.stream.command("savepoint " + savepoint)
+	case b.begun:
+		b.stream.command("begin")
+	}
 }
 
-// bindChunk sends the chunk as one INSERT. The statement is parsed again only if its number of rows
-// has changed.
-func (w *writer) bindChunk() error {
-	if w.keyOrder() && !w.alone && !w.again {
-		return errKeyOrder
-	}
-	c, columns := &w.chunk, len(w.columns)
-	params := c.rows() * w.params()
-	if size := c.size() + bindOverhead + 4*columns; size > maxValue {
-		return &rowError{row: c.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
-	}
-	if w.strategy == Unnest && c.rows() > 1 && w.out == nil {
-		w.unnestChunk()
+func (b *bind) end(ctx context.Context) error {
+	if b.stream == nil && b.chunk.rows() == 0 {
 		return nil
 	}
-	w.startBind()
-	s := w.stream
-	if s.stop.Load() {
+	b.alone = b.stream == nil && b.out == nil
+	if err := b.send(ctx); err != nil {
+		return err
+	}
+	if b.stopped() { // perhaps before the last statement
+		b.stream.giveUp(nil)
 		return nil
 	}
-	parse := w.parsed != c.rows()
+	switch {
+	case b.saves():
+		b.stream.command("release savepoint " + savepoint)
+	case b.begun && b.returned == nil:
+		b.stream.command("commit")
+	}
+	b.stream.sync()
+	return nil
+}
+
+// values writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again only
+// if its number of rows has changed.
+func (b *bind) values() {
+	c, s := &b.chunk, b.stream
+	params := c.rows() * b.params()
+	parse := b.parsed != c.rows()
 	if parse {
-		w.sql = w.appendInsert(w.sql[:0], c.rows())
-		s.parse(w.sql, w.types, params)
-		w.parsed = c.rows()
+		b.sign()
+		b.sql = b.appendInsert(b.sql[:0], c.rows())
+		s.parse(alias(b.sql), b.types, params)
+		b.parsed = c.rows()
 	}
-	w.sent = append(w.sent, c.first)
-	s.bind("", w.formats, params, c.size()+w.resultFormats())
+	s.bind(b.formats, params, c.size()+b.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
 	if lent {
 		s.refer(alias(c.data))
 	} else {
-		c.write(s, 0, c.rows())
+		c.write(&s.wire, 0, c.rows())
 	}
-	w.executeRows()
+	b.execute()
 	// The chunk is about to be used again. And statement_timeout runs from the Parse to the
 	// Execute, however long the source of rows takes between them.
 	if lent || parse {
 		s.flush()
 	}
-	return nil
 }
 
-// startBind begins the exchange.
-func (w *writer) startBind() {
-	if w.stream != nil {
+// sign settles the types and formats of the parameters of a row.
+func (b *bind) sign() {
+	b.types, b.formats = b.types[:0], b.formats[:0]
+	for i, c := range b.columns {
+		if b.out == nil || !b.out[i] {
+			b.types = append(b.types, c.oid)
+			b.formats = append(b.formats, byte(c.format))
+		}
+	}
+}
+
+// execute ends the Bind message of a statement with rows, and sends an Execute message. What is
+// returned is described before, once: it is the same for all statements of the call.
+func (b *bind) execute() {
+	s := b.stream
+	s.reserve(20 + b.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
+	if b.returned == nil {
+		s.execute()
 		return
 	}
-	w.openStream()
-	w.sign()
-	// Several statements under one Sync are one transaction too, but not to every pooler.
-	w.begun = !w.inTx && (w.returned != nil || !w.alone)
-	switch {
-	case w.saves():
-		w.stream.command("savepoint " + savepoint)
-	case w.begun:
-		w.stream.command("begin")
+	s.int16(len(b.returned.formats))
+	for _, f := range b.returned.formats {
+		s.int16(int(f))
 	}
+	if !b.described {
+		b.described = true
+		s.message('D', "P")
+	}
+	s.executeMessage()
 }
 
-// bindRow sends a row as a statement of its own. Large values are sent without a copy.
-func (w *writer) bindRow(row []any) error {
-	if w.keyOrder() {
-		return errKeyOrder
-	}
-	if len(row) != len(w.columns) {
-		return &rowError{row: w.n, err: errTooMany}
-	}
-	size := 0
-	w.scratch = w.scratch[:0] // the other values, one after the other
-	for i, v := range row {
-		c := &w.columns[i]
-		n := 0
-		if p, ok := c.shape.plain(v); ok {
-			if n = 4 + c.prefix() + len(p); n-4 > maxValue {
-				return &rowError{w.n, c.name, tooLarge(n - 4)}
-			}
-		} else {
-			start := len(w.scratch)
-			var err error
-			if w.scratch, err = w.append(w.scratch, i, v); err != nil {
-				return &rowError{w.n, c.name, err}
-			}
-			n = len(w.scratch) - start
-		}
-		size += n
-	}
-	if total := size + bindOverhead + 2*len(row); total > maxValue {
-		return &rowError{row: w.n, err: fmt.Errorf("row of %d bytes: %w", size, ErrTooLarge)}
-	}
-	rows := 1
-	if w.watching {
-		key, ok, err := w.keyOf(row)
-		if err != nil {
-			return err
-		}
-		if ok && w.twice(key) {
-			if rows = 2; rows*size > maxValue/2 {
-				return &rowError{row: w.n, err: errAgain} // the server could not be asked
-			}
-		}
-	}
-	w.startBind()
-	s := w.stream
-	if s.stop.Load() {
-		return nil
-	}
-	if w.parsed != rows {
-		w.sql = w.appendInsert(w.sql[:0], rows)
-		s.parse(w.sql, w.types, rows*w.params())
-		w.parsed = rows
-	}
-	w.sent = append(w.sent, w.n)
-	s.bind("", w.formats, rows*w.params(), rows*size+w.resultFormats())
-	for range rows {
-		others := w.scratch
-		for i, v := range row {
-			c := &w.columns[i]
-			if p, ok := c.shape.plain(v); ok {
-				s.int32(c.prefix() + len(p))
-				if c.prefix() == 1 {
-					s.byte(1)
-				}
-				s.refer(p)
-				continue
-			}
-			if isDefault(v) {
-				continue
-			}
-			n := 4 + max(0, int(int32(binary.BigEndian.Uint32(others))))
-			s.bytes(others[:n])
-			others = others[n:]
-		}
-	}
-	w.executeRows()
-	s.flush() // while the row is ours
-	w.chunk.reset(w.n + 1)
-	if rows == 2 {
-		return errAgain
-	}
-	return nil
-}
-
-// keyOf encodes a row's key.
-func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
-	w.key = w.key[:0]
-	for i, is := range w.isKey {
-		if !is {
-			continue
-		}
-		if isDefault(row[i]) {
-			return nil, false, nil
-		}
-		start := len(w.key)
-		if w.key, err = w.append(w.key, i, row[i]); err != nil {
-			return nil, false, &rowError{w.n, w.columns[i].name, err}
-		}
-		if w.key[start] == 0xff && !w.layout.nullsAlike {
-			return nil, false, nil
-		}
-	}
-	return w.key, true, nil
-}
-
-// endBind ends the exchange.
-func (w *writer) endBind() {
-	switch {
-	case w.saves():
-		w.stream.command("release savepoint " + savepoint)
-	case w.begun && w.returned == nil:
-		w.stream.command("commit")
-	}
-	w.stream.sync()
-}
-
-// appendInsert appends the statement that inserts a number of rows.
-func (w *writer) appendInsert(sql []byte, rows int) []byte {
-	sql = append(sql, w.head...)
-	sorted := w.sorted() && rows > 1
+// appendInsert appends the statement for a number of rows.
+func (b *bind) appendInsert(sql []byte, rows int) []byte {
+	sql = append(sql, b.head...)
+	sorted := b.sorted() && rows > 1
 	if sorted {
 		sql = append(sql, "select * from ("...)
 	}
@@ -204,13 +248,13 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 		if r > 0 {
 			sql = append(sql, ',')
 		}
-		for i := range w.columns {
+		for i := range b.columns {
 			if i == 0 {
 				sql = append(sql, '(')
 			} else {
 				sql = append(sql, ',')
 			}
-			if w.out != nil && w.out[i] {
+			if b.out != nil && b.out[i] {
 				sql = append(sql, "default"...)
 				continue
 			}
@@ -220,22 +264,99 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 		sql = append(sql, ')')
 	}
 	if sorted {
-		sql = append(sql, ") as v ("+quoteAll(w.table.Columns)+")"+w.orderBy()...)
+		sql = append(sql, b.asSorted()...)
 	}
-	return append(sql, w.tail...)
+	return append(sql, b.tail...)
+}
+
+// sorted reports whether the statement is to be sorted: it has all of the call's rows.
+func (b *bind) sorted() bool { return b.keyed.sorts && b.alone }
+
+// asSorted ends the subquery of a statement's rows.
+func (b *bind) asSorted() string {
+	return ") as v (" + quoteAll(b.table.Columns) + ")" + b.orderBy()
+}
+
+func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
+	first, last, ok := b.failedStatement()
+	kept := b.chunk.first == first // its rows
+	n, inBind := bindPosition(pgErr)
+	switch {
+	case !ok:
+		e.Unlocated = foundLate
+	case pgErr.Code == cardinalityViolation && b.keyed.again && first == b.n:
+		e.FirstRow, e.Row, e.LastRow = b.keyed.firstRow, b.n, b.n
+	case pgErr.Code == cardinalityViolation && first < b.keyed.pairSecond && b.keyed.pairSecond <= last:
+		e.FirstRow, e.Row, e.LastRow = b.keyed.pairFirst, b.keyed.pairSecond, b.keyed.pairSecond
+	// Which columns an earlier statement left out is no longer known.
+	case inBind && (!b.mixed || kept) && b.place(e, n-1, first, last):
+	case !aboutRow(pgErr):
+	default:
+		e.Row, e.LastRow = first, last
+		b.search(ctx, e, pgErr, kept)
+	}
+}
+
+// place names the row and column of the n-th parameter of the statement of some rows.
+func (b *bind) place(e *Error, n, first, last int) bool {
+	if b.parsed == unnested && first < last {
+		e.Column = b.columns[n%len(b.columns)].name // the server does not say which row
+		return false
+	}
+	row := first + n/b.params()
+	if row > last {
+		return false
+	}
+	e.Row, e.LastRow, e.Column = row, row, b.parameterColumn(n%b.params()).name
+	return true
+}
+
+// search looks for the row among those of a statement, whose error names none.
+func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept bool) {
+	first := e.Row
+	switch {
+	case first == e.LastRow || b.pc.IsClosed():
+	case !kept: // others came after them
+		e.Unlocated = rowsGone
+	case b.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
+		begin := "begin"
+		switch {
+		case b.inTx:
+			begin = "rollback to savepoint " + savepoint
+		case b.begun:
+			begin = "rollback; begin"
+		}
+		if b.exec(ctx, b.pc, begin) != nil {
+			return
+		}
+		from, to := b.halve(ctx, pgErr.Code, b.chunk.rows(), b.try)
+		e.Row, e.LastRow = first+from, first+to-1
+	}
+}
+
+// try inserts some rows of the chunk, in an exchange of its own.
+func (b *bind) try(ctx context.Context, from, to int) error {
+	params := (to - from) * b.params()
+	s := open(ctx, b.pc, b.buffers)
+	s.parse(alias(b.appendInsert(nil, to-from)), b.types, params)
+	s.bind(b.formats, params, b.chunk.sizeOf(from, to))
+	b.chunk.write(&s.wire, from, to)
+	s.execute()
+	s.sync()
+	return s.close(ctx)
 }
 
 // failedStatement returns the rows of the statement that the server's error was about.
-func (w *writer) failedStatement() (first, last int, ok bool) {
-	i := w.stream.commands
-	if w.saves() || w.begun {
+func (b *bind) failedStatement() (first, last int, ok bool) {
+	i := b.stream.commands
+	if b.saves() || b.begun {
 		i-- // the savepoint, or BEGIN
 	}
-	if i < 0 || i >= len(w.sent) {
+	if i < 0 || i >= len(b.sent) {
 		return 0, 0, false // not about a statement of rows: a deferred constraint, say
 	}
-	if i+1 < len(w.sent) {
-		return w.sent[i], w.sent[i+1] - 1, true
+	if i+1 < len(b.sent) {
+		return b.sent[i], b.sent[i+1] - 1, true
 	}
-	return w.sent[i], max(w.sent[i], w.n-1), true // row n itself, if its key came again
+	return b.sent[i], max(b.sent[i], b.n-1), true // row n itself, if its key came again
 }

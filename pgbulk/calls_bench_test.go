@@ -25,20 +25,20 @@ func BenchmarkCalls(b *testing.B) {
 		rows[i] = []any{int64(i), time.Unix(int64(i), 0), [16]byte{byte(i)}, float64(i) / 4, fmt.Sprintf("name %d", i)}
 	}
 	for _, n := range []int{3, 100, 1000, 20_000} {
-		for what, call := range map[string]callFunc{"insert": pgbulk.Insert, "upsert": pgbulk.Upsert, "update": pgbulk.Update} {
+		for what, call := range map[string]callFunc{"insert": insert, "upsert": upsert, "update": update} {
 			b.Run(fmt.Sprintf("call=%s/rows=%d", what, n), func(b *testing.B) {
 				var cpu time.Duration
 				for b.Loop() {
 					b.StopTimer()
 					must(b, conn, "truncate "+table.Sanitize(), pgx.QueryExecModeSimpleProtocol)
 					if what != "insert" {
-						if _, err := pgbulk.Insert(b.Context(), conn, to, pgbulk.Slice(rows[:n]), pgbulk.Options{}); err != nil {
+						if _, err := insert(b.Context(), conn, to, pgbulk.Slice(rows[:n]), settings{}); err != nil {
 							b.Fatal(err)
 						}
 					}
 					before := clientCPU() + backendCPU(b, conn)
 					b.StartTimer()
-					if _, err := call(b.Context(), conn, to, pgbulk.Slice(rows[:n]), pgbulk.Options{}); err != nil {
+					if _, err := call(b.Context(), conn, to, pgbulk.Slice(rows[:n]), settings{}); err != nil {
 						b.Fatal(err)
 					}
 					b.StopTimer()
@@ -78,7 +78,7 @@ func benchmarkFew(b *testing.B, conn *pgx.Conn, inTx bool, size, n int, s pgbulk
 		return []any{id, time.Unix(id, 0), [16]byte{byte(i)}, float64(i) / 4, text}
 	}))
 	insert := func() {
-		if _, err := pgbulk.Insert(b.Context(), conn, to, rows, pgbulk.Options{Strategy: s}); err != nil {
+		if _, err := insert(b.Context(), conn, to, rows, settings{Strategy: s}); err != nil {
 			b.Fatal(err)
 		}
 	}

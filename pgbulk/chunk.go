@@ -2,7 +2,6 @@ package pgbulk
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -58,8 +57,8 @@ func (c *chunk) sizeOf(from, to int) int {
 	return end.data - start.data + end.referred - start.referred
 }
 
-// write writes the rows from one to before another to the stream.
-func (c *chunk) write(s *stream, from, to int) {
+// write writes the rows from one to before another to the wire.
+func (c *chunk) write(s *wire, from, to int) {
 	start, end := c.start(from), c.start(to)
 	at := start.data
 	for _, r := range c.refs[start.refs:end.refs] {
@@ -103,31 +102,13 @@ func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key
 	return dst, true
 }
 
-// twice returns the first row whose key an earlier row has, and that one.
-func (c *chunk) twice(isKey []bool, nullsAlike bool) (first, second int, ok bool) {
-	seen := make(map[string]int, c.rows())
-	for i := range c.rows() {
-		key, ok := c.appendKey(nil, i, isKey, nullsAlike)
-		if !ok {
-			continue
-		}
-		if first, ok := seen[string(key)]; ok {
-			return first, i, true
-		}
-		seen[string(key)] = i
-	}
-	return 0, 0, false
-}
-
-// add encodes a row at the end of the chunk. After an error the chunk is as before.
-func (e *encoder) add(c *chunk, row []any) error {
+// add encodes a row at the end of the chunk. After an error the chunk is as before. sent says that
+// the chunk is sent before the row can change.
+func (e *encoder) add(c *chunk, row []any, sent bool) error {
 	start := c.start(c.rows())
-	if len(row) != len(e.columns) {
-		return fmt.Errorf("%w: %d, want %d", errTooMany, len(row), len(e.columns))
-	}
 	for i, v := range row {
 		col := &e.columns[i]
-		if s, ok := col.shape.plain(v); ok && e.refers(i, s, v) && len(s) < maxValue {
+		if s, ok := col.shape.plain(v); ok && e.refers(i, s, v, sent) && len(s) < maxValue {
 			c.data = binary.BigEndian.AppendUint32(c.data, uint32(col.prefix()+len(s)))
 			if col.prefix() == 1 {
 				c.data = append(c.data, 1)
@@ -139,7 +120,7 @@ func (e *encoder) add(c *chunk, row []any) error {
 		data, err := e.append(c.data, i, v)
 		if err != nil {
 			c.data, c.refs, c.referred = c.data[:start.data], c.refs[:start.refs], start.referred
-			return &rowError{c.first + c.rows(), e.columns[i].name, err}
+			return &rowError{c.first + c.rows(), col.name, err}
 		}
 		c.data = data
 	}

@@ -27,7 +27,7 @@ func TestConflictControl(t *testing.T) {
 		columns string // of the table; the first row is there already
 		index   string // on TABLE
 		table   pgbulk.Table
-		o       pgbulk.Options
+		o       settings
 		there   string
 		rows    [][]any
 		want    string
@@ -36,49 +36,49 @@ func TestConflictControl(t *testing.T) {
 		{
 			name: "counter", columns: "id int primary key, n int, note text default 'none'",
 			table: pgbulk.Table{Columns: []string{"id", "n"}, Key: []string{"id"}},
-			o:     pgbulk.Options{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n", "note": "'counted ' || t.note"}},
+			o:     settings{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n", "note": "'counted ' || t.note"}},
 			there: "(1, 10, 'x')", rows: [][]any{{1, 5}, {2, 7}}, want: `(1,15,"counted x") (2,7,none)`, count: 2,
 		},
 		{
 			name: "newer only", columns: "id int primary key, version int, a text",
 			table: pgbulk.Table{Columns: []string{"id", "version", "a"}, Key: []string{"id"}},
-			o:     pgbulk.Options{Where: "t.version < excluded.version"},
+			o:     settings{Where: "t.version < excluded.version"},
 			there: "(1, 5, 'old'), (2, 5, 'old')", rows: [][]any{{1, 4, "new"}, {2, 6, "new"}, {3, 1, "new"}}, want: "(1,5,old) (2,6,new) (3,1,new)", count: 2,
 		},
 		{
 			name: "constraint", columns: `id int, a text, n int, constraint "The One" unique (id, a)`,
 			table: pgbulk.Table{Columns: []string{"n", "a", "id"}},
-			o:     pgbulk.Options{Constraint: "The One"},
+			o:     settings{Constraint: "The One"},
 			there: "(1, 'x', 1)", rows: [][]any{{2, "x", 1}, {3, "y", 1}}, want: "(1,x,2) (1,y,3)", count: 2,
 		},
 		{
 			name: "partial index", columns: "id int, live bool, n int", index: "(id) where live",
 			table: pgbulk.Table{Columns: []string{"id", "live", "n"}, Key: []string{"id"}},
-			o:     pgbulk.Options{TargetWhere: "live"},
+			o:     settings{TargetWhere: "live"},
 			there: "(1, true, 1), (1, false, 2)", rows: [][]any{{1, true, 3}, {1, false, 4}}, want: "(1,f,2) (1,f,4) (1,t,3)", count: 2,
 		},
 		{
 			name: "expression", columns: "email text, tenant int, n int", index: "(lower(email), tenant)",
 			table: pgbulk.Table{Columns: []string{"email", "tenant", "n"}},
-			o:     pgbulk.Options{Target: "lower(email), tenant", Set: []string{"n"}},
+			o:     settings{Target: "lower(email), tenant", Set: []string{"n"}},
 			there: "('Ada', 1, 1)", rows: [][]any{{"aDA", 1, 2}, {"ada", 2, 3}}, want: "(Ada,1,2) (ada,2,3)", count: 2,
 		},
 		{
 			name: "expression, nothing", columns: "email text, n int", index: "(lower(email))",
 			table: pgbulk.Table{Columns: []string{"email", "n"}},
-			o:     pgbulk.Options{Target: "lower(email)", Conflict: pgbulk.DoNothing},
+			o:     settings{Target: "lower(email)", SkipExisting: true},
 			there: "('Ada', 1)", rows: [][]any{{"aDA", 2}, {"bob", 3}}, want: "(Ada,1) (bob,3)", count: 1,
 		},
 		{
 			name: "exclusion constraint", columns: "during int4range, n int, constraint free exclude using gist (during with &&)",
 			table: pgbulk.Table{Columns: []string{"during", "n"}},
-			o:     pgbulk.Options{Constraint: "free", Conflict: pgbulk.DoNothing},
+			o:     settings{Constraint: "free", SkipExisting: true},
 			there: "('[1,5)', 1)", rows: [][]any{{"[4,8)", 2}, {"[5,8)", 3}}, want: `("[1,5)",1) ("[5,8)",3)`, count: 1,
 		},
 		{
 			name: "identity", columns: "id int generated always as identity primary key, n int",
 			table: pgbulk.Table{Columns: []string{"id", "n"}, Key: []string{"id"}},
-			o:     pgbulk.Options{OverridingSystem: true},
+			o:     settings{OverridingSystem: true},
 			rows:  [][]any{{7, 1}, {9, 2}}, want: "(7,1) (9,2)", count: 2,
 		},
 	} {
@@ -92,7 +92,7 @@ func TestConflictControl(t *testing.T) {
 					must(t, conn, "insert into "+c.table.Name.Sanitize()+" values "+c.there)
 				}
 				c.o.Strategy = s
-				r, err := pgbulk.Upsert(t.Context(), conn, c.table, pgbulk.Slice(c.rows), c.o)
+				r, err := upsert(t.Context(), conn, c.table, pgbulk.Slice(c.rows), c.o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +110,7 @@ func TestIdentityIsRefused(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int generated always as identity primary key"), Columns: []string{"id"}, Key: []string{"id"}}
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), settings{Strategy: s})
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "428C9" {
 			t.Errorf("%s: %v", name(s), err)
 		}
@@ -131,7 +131,7 @@ func TestConstraintKeyTwice(t *testing.T) {
 	for _, s := range strategies {
 		t.Run(name(s), func(t *testing.T) {
 			table := pgbulk.Table{Name: newTable(t, conn, "email text constraint one"+name(s)+" unique, a text"), Columns: []string{"email", "a"}}
-			_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s, Constraint: "one" + name(s)})
+			_, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, Constraint: "one" + name(s)})
 			e, ok := errors.AsType[*pgbulk.Error](err)
 			if !ok || e.Row != 2900 || e.FirstRow != 17 {
 				t.Errorf("error %v", err)
@@ -145,7 +145,7 @@ func TestConstraintKeyTwice(t *testing.T) {
 		table := pgbulk.Table{Name: newTable(t, conn, "email text, a text"), Columns: []string{"email", "a"}}
 		must(t, conn, "create unique index on "+table.Name.Sanitize()+" (lower(email))")
 		rows[2900][0] = "KEY17"
-		r, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Target: "lower(email)"})
+		r, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Target: "lower(email)"})
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
 			t.Errorf("strategy %q, error %v", r.Strategy, err)
 		}
@@ -161,20 +161,17 @@ func TestConflictRefusals(t *testing.T) {
 	set := map[string]pgbulk.SQL{"a": "t.a"}
 	for _, c := range []struct {
 		table pgbulk.Table
-		o     pgbulk.Options
+		o     settings
 		want  string
 	}{
-		{keyless, pgbulk.Options{}, "no key columns"},
-		{keyless, pgbulk.Options{TargetWhere: "live"}, "needs Table.Key or"},
-		{table, pgbulk.Options{Constraint: "c", Target: "lower(a)"}, "both set"},
-		{table, pgbulk.Options{Constraint: "c", Conflict: pgbulk.Fail}, "Conflict is Fail"},
-		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, Where: "true"}, "only with Conflict DoUpdate"},
-		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, SetTo: set}, "only with Conflict DoUpdate"},
-		{table, pgbulk.Options{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
-		{table, pgbulk.Options{Set: []string{"a", "a"}}, "set twice"},
-		{table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},
+		{keyless, settings{}, "no key columns"},
+		{keyless, settings{TargetWhere: "live"}, "needs Table.Key or"},
+		{table, settings{Constraint: "c", Target: "lower(a)"}, "both set"},
+		{table, settings{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
+		{table, settings{Set: []string{"a", "a"}}, "set twice"},
+		{table, settings{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},
 	} {
-		_, err := pgbulk.Upsert(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
+		_, err := upsert(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}

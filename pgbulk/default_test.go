@@ -25,13 +25,13 @@ func TestDefault(t *testing.T) {
 			d := pgbulk.Default
 			large := strings.Repeat("x", 300<<10) // a statement by itself
 			rows := []row{{d, "a", 1}, {d, d, 2}, {d, d, 3}, {d, d, d}, {d, nil, nil}, {d, large, d}}
-			r, err := pgbulk.Insert(t.Context(), conn, table, pgbulk.Structs(func(yield func(row) bool) {
+			r, err := insert(t.Context(), conn, table, pgbulk.Structs(func(yield func(row) bool) {
 				for _, r := range rows {
 					if !yield(r) {
 						return
 					}
 				}
-			}), pgbulk.Options{Strategy: s})
+			}), settings{Strategy: s})
 			if err != nil || r.Affected != 6 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -40,7 +40,7 @@ func TestDefault(t *testing.T) {
 				t.Errorf("table %s, want %s", got, want)
 			}
 			// What has an id is updated, what has none is new.
-			r, err = pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "up", d}, {d, "new", 1}, {3, "up", 9}}), pgbulk.Options{Strategy: s})
+			r, err = upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "up", d}, {d, "new", 1}, {3, "up", 9}}), settings{Strategy: s})
 			if err != nil || r.Affected != 3 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -49,11 +49,11 @@ func TestDefault(t *testing.T) {
 			}
 			// The row and column of an error, and of a key that comes again, where the parameters
 			// are fewer than the columns.
-			_, err = pgbulk.Insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), pgbulk.Options{Strategy: s})
+			_, err = insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), settings{Strategy: s})
 			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
 				t.Errorf("error %v", err)
 			}
-			_, err = pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{20, "x", 1}, {21, d, 2}, {d, d, 2}, {20, d, 3}}), pgbulk.Options{Strategy: s})
+			_, err = upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{20, "x", 1}, {21, d, 2}, {d, d, 2}, {20, d, 3}}), settings{Strategy: s})
 			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
 				t.Errorf("error %v", err)
 			}
@@ -79,13 +79,13 @@ func TestDefaultRefused(t *testing.T) {
 	}))
 	for what, call := range map[string]func() (pgbulk.Result, error){
 		"copy insert": func() (pgbulk.Result, error) {
-			return pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Copy})
+			return insert(t.Context(), conn, table, rows, settings{Strategy: pgbulk.Copy})
 		},
-		"auto insert": func() (pgbulk.Result, error) { return pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{}) },
+		"auto insert": func() (pgbulk.Result, error) { return insert(t.Context(), conn, table, rows, settings{}) },
 		"copy upsert": func() (pgbulk.Result, error) {
-			return pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Copy})
+			return upsert(t.Context(), conn, table, rows, settings{Strategy: pgbulk.Copy})
 		},
-		"update": func() (pgbulk.Result, error) { return pgbulk.Update(t.Context(), conn, table, rows, pgbulk.Options{}) },
+		"update": func() (pgbulk.Result, error) { return update(t.Context(), conn, table, rows, settings{}) },
 	} {
 		_, err := call()
 		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
@@ -153,10 +153,10 @@ func TestDefaultProperty(t *testing.T) {
 			}
 			run(fmt.Sprintf("insert into %s (%s) values (%s)", theirs, given, places), args...)
 		}
-		o := pgbulk.Options{Strategy: rapid.SampledFrom([]pgbulk.Strategy{pgbulk.Bind, pgbulk.Unnest}).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
-		call := pgbulk.Upsert
+		o := settings{Strategy: rapid.SampledFrom([]pgbulk.Strategy{pgbulk.Bind, pgbulk.Unnest}).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		call := upsert
 		if rapid.Bool().Draw(t, "insert") {
-			call = pgbulk.Insert
+			call = insert
 		}
 		if _, err := call(ctx, conn, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, pgbulk.Slice(rows), o); err != nil {
 			t.Fatal(err)

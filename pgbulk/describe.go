@@ -8,26 +8,31 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // layout is what the server says about a table.
 type layout struct {
+	relation
 	columns    []column
 	attributes []attribute // of our columns
+	all        []column    // the table's, as far as names and types go
 	notNull    []string    // columns that are declared NOT NULL, ours and others
 	fills      bool        // the server fills in other columns, perhaps from a sequence
 	direct     bool        // COPY straight into it does what INSERT does
-	mayStage   bool        // this role may make temporary tables like it here
 	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
-	rekeys     bool        // a trigger or rule may give a row that is inserted another key, or drop it
-	triggers   bool        // it or a partition may have some, which may do that too
 	major      int         // the server's major version
-	oid        string      // of the table
-	name       string      // the table's, with its schema
-	role       string      // that is current
+}
+
+// relation is the table itself.
+type relation struct {
+	oid, name string // the latter with its schema
+	role      string // that is current
+	mayStage  bool   // this role may make temporary tables like it here
+	rekeys    bool   // a trigger or rule may give a row that is inserted another key, or drop it
+	triggers  bool   // it or a partition may have some, which may do that too
+	plain     bool   // it is a table, and not partitioned
 }
 
 // attribute is a column as SQL has it.
@@ -59,7 +64,7 @@ func layoutQuery(major int) string {
 	(select concat(t.typreceive <> 0, t.typtype = 'd' and t.typdefault is null, t.typstorage <> 'p',
 		has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage')) from pg_type t where t.oid = a.atttypid),
 	(select concat(c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
-		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p',
+		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p', c.relkind = 'r',
 		c.oid, ' ', c.relnamespace::regnamespace, '.', quote_ident(c.relname)) from pg_class c where c.oid = $1::text::regclass),
 	current_user from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
@@ -71,18 +76,19 @@ func (l *layout) take(columns []string, row [][]byte) error {
 		l.notNull = append(l.notNull, name)
 	}
 	l.direct = l.direct && typ(0) && table(0)
-	l.mayStage, l.rekeys, l.triggers = l.mayStage && table(1), table(2), table(3)
-	l.oid, l.name, _ = strings.Cut(string(row[6][4:]), " ")
+	l.mayStage, l.rekeys, l.triggers, l.plain = l.mayStage && table(1), table(2), table(3), table(4)
+	l.oid, l.name, _ = strings.Cut(string(row[6][5:]), " ")
 	l.role = string(row[7])
+	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
+	l.all = append(l.all, column{name: name, oid: uint32(oid)})
 	i := slices.Index(columns, name)
 	if i < 0 {
 		l.fills = l.fills || own(3)
 		l.direct = l.direct && (own(1) || !typ(1))
-		return nil
+		return err
 	}
 	l.direct = l.direct && !own(2)
 	l.mayStage = l.mayStage && typ(3)
-	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
 	l.attributes[i] = attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2), always: own(2)}
 	return err
 }
@@ -127,76 +133,78 @@ func (l *layout) nameCollations(ctx context.Context, pc *pgconn.PgConn, b *buffe
 // name in another, and for the table's indexes in one more if a key may have NULLs. The types come
 // from the description of a query, which gives a domain's base type: that is the type with a codec.
 func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
-	conn, t, o := p.conn, &p.table, &p.options
-	pc := conn.PgConn()
+	t, pc := &p.table, p.conn.PgConn()
 	name := t.Name.Sanitize()
-	l := &layout{direct: true, mayStage: true}
+	l := &layout{direct: true, relation: relation{mayStage: true}}
 	version := pc.ParameterStatus("server_version")
 	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
 	l.major, _ = strconv.Atoi(version)
 	s := open(ctx, pc, b)
-	s.collect = true
+	s.asked = new(asked)
 	columns := "*"
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	s.parse([]byte("select "+columns+" from "+name), nil, 0)
-	s.about('D', "")
-	s.parse([]byte(layoutQuery(l.major)), nil, 0)
-	s.bind("", []byte{textFormat}, 1, 4+len(name))
-	s.int32(len(name))
-	s.string(name)
-	s.execute()
+	s.parse("select "+columns+" from "+name, nil, 0)
+	s.message('D', "S")
+	s.question(layoutQuery(l.major), name)
 	s.sync()
-	if err := s.close(); err != nil {
+	if err := s.close(ctx); err != nil {
 		return nil, err
 	}
-	fields, rows := s.fields, s.rows
 	if p.structs != nil {
 		var err error
-		if t.Columns, _, err = p.structs.columnsOf(s.names); err != nil {
+		if t.Columns, _, err = p.structs.columnsOf(s.asked.names); err != nil {
 			return nil, err
 		}
-		if err := t.checkColumns(); err != nil {
+		if err := p.check(t); err != nil {
 			return nil, err
 		}
-		fields = make([]uint32, 0, len(t.Columns))
-		for _, c := range t.Columns {
-			fields = append(fields, s.fields[slices.Index(s.names, c)])
+	}
+	for _, c := range t.Columns {
+		i := slices.Index(s.asked.names, c)
+		if i < 0 {
+			return nil, fmt.Errorf("column %q was not described", c)
 		}
+		l.columns = append(l.columns, column{name: c, oid: s.asked.fields[i]})
 	}
-	if len(fields) != len(t.Columns) {
-		return nil, fmt.Errorf("%d columns described, want %d", len(fields), len(t.Columns))
-	}
-	l.attributes = make([]attribute, len(fields))
-	for _, r := range rows {
+	l.attributes = make([]attribute, len(t.Columns))
+	for _, r := range s.asked.rows {
 		if err := l.take(t.Columns, r); err != nil {
 			return nil, err
 		}
 	}
-	for i, f := range fields {
-		l.columns = append(l.columns, column{name: t.Columns[i], oid: f})
-	}
 	if err := l.nameCollations(ctx, pc, b); err != nil {
 		return nil, err
 	}
-	if err := l.settleTypes(ctx, conn, b); err != nil {
+	if err := l.settleTypes(ctx, p.conn, b); err != nil {
 		return nil, err
 	}
+	return l, l.askKey(ctx, p, b)
+}
+
+// askKey asks for the key of the constraint that decides on conflicts, and what NULLs are in a key.
+func (l *layout) askKey(ctx context.Context, p *plan, b *buffers) (err error) {
+	t := &p.table
+	if p.op != opUpsert {
+		return nil
+	}
+	if p.Constraint != "" && len(t.Key) == 0 {
+		if t.Key, err = constraintKey(ctx, p, b); err != nil {
+			return err
+		}
+	}
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
-	if o.Conflict == DoUpdate && o.Constraint != "" && len(t.Key) == 0 {
-		var err error
-		if t.Key, err = constraintKey(ctx, conn, t, o, b); err != nil {
-			return nil, err
-		}
+	if l.major < 15 || !slices.ContainsFunc(t.Key, nullable) {
+		return nil
 	}
-	if o.Conflict == DoUpdate && l.major >= 15 && slices.ContainsFunc(t.Key, nullable) {
-		var err error
-		if l.nullsAlike, err = nullsAlike(ctx, conn, t, b); err != nil {
-			return nil, err
-		}
+	key, err := p.conn.TypeMap().Encode(pgtype.TextArrayOID, textFormat, slices.Compact(slices.Sorted(slices.Values(t.Key))), nil)
+	if err != nil {
+		return err
 	}
-	return l, nil
+	rows, err := b.ask(ctx, p.conn.PgConn(), nullsQuery, t.Name.Sanitize(), string(key))
+	l.nullsAlike = len(rows) == 1 && string(rows[0][0]) == "t"
+	return err
 }
 
 // triggerQuery returns a row if the table, or a partition, has a trigger for each row BEFORE INSERT
@@ -210,130 +218,55 @@ const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1:
 	and i.indpred is null and i.indexprs is null and $2::text[] = (select array_agg(k.attname::text order by k.attname)
 	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
 
-func nullsAlike(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (bool, error) {
-	key, err := conn.TypeMap().Encode(pgtype.TextArrayOID, textFormat, slices.Compact(slices.Sorted(slices.Values(t.Key))), nil)
-	if err != nil {
-		return false, err
-	}
-	rows, err := b.ask(ctx, conn.PgConn(), nullsQuery, t.Name.Sanitize(), string(key))
-	return len(rows) == 1 && string(rows[0][0]) == "t", err
-}
+// constraintQuery asks for the columns of a constraint's index.
+const constraintQuery = `select a.attname from pg_constraint c join pg_index i on i.indexrelid = c.conindid
+	join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
+	where c.conrelid = $1::text::regclass and c.conname = $2 and c.contype <> 'x'`
 
-// ask runs a query of our own, with its parameters and what it returns as text.
-func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params ...string) ([][][]byte, error) {
-	s := open(ctx, pc, b)
-	s.collect = true
-	s.parse([]byte(sql), nil, 0)
-	size := 0
-	for _, p := range params {
-		size += 4 + len(p)
-	}
-	s.bind("", []byte{textFormat}, len(params), size)
-	for _, p := range params {
-		s.int32(len(p))
-		s.string(p)
-	}
-	s.execute()
-	s.sync()
-	if err := s.close(); err != nil {
-		return nil, err
-	}
-	return s.rows, nil
-}
-
-// settleTypes settles in which format the values of each column go, and as what type.
-func (l *layout) settleTypes(ctx context.Context, conn *pgx.Conn, b *buffers) error {
-	m := conn.TypeMap()
-	var ask []uint32
-	for i := range l.columns {
-		c := &l.columns[i]
-		c.shape = shapeOf(m, c.oid)
-		typ, known := m.TypeForOID(c.oid)
-		if known && !mustBeText(typ) && typ.Codec.FormatSupported(binaryFormat) {
-			c.format = binaryFormat
-		}
-		if l.attributes[i].oid != c.oid || c.format != binaryFormat && (!known || c.oid >= firstUserType) {
-			ask = append(ask, c.oid)
-		}
-	}
-	if len(ask) == 0 {
-		return nil
-	}
-	types, err := b.typesOf(ctx, conn, ask)
-	if err != nil {
-		return err
-	}
-	for i := range l.columns {
-		c := &l.columns[i]
-		typ, asked := types[c.oid]
-		if asked && c.format != binaryFormat && typ.label {
-			c.format, c.shape = binaryFormat, shapeLabel
-		}
-		if l.attributes[i].oid != c.oid {
-			l.attributes[i].cast = typ.name
-		}
-	}
-	return nil
-}
-
-// firstUserType is the OID from which on types are not PostgreSQL's own (FirstNormalObjectId).
-const firstUserType = 16384
-
-// mustBeText reports whether a type is not the same in binary: pgx prefers text for it, and has a
-// reason. The server decodes binary xml as its declaration says, and refuses a binary name that it
-// would cut in text. Of arrays, for which pgx always prefers binary, their elements decide.
-func mustBeText(t *pgtype.Type) bool {
-	switch codec := t.Codec.(type) {
-	case *pgtype.ArrayCodec:
-		return mustBeText(codec.ElementType)
-	case *pgtype.EnumCodec, *pgtype.JSONCodec, *pgtype.JSONBCodec:
-		return false
-	case pgtype.TextCodec:
-		return t.OID != pgtype.TextOID && t.OID != pgtype.VarcharOID && t.OID != pgtype.BPCharOID
-	}
-	return t.Codec.PreferredFormat() == textFormat
-}
-
-// serverType is what the server says about a type that is no domain.
-type serverType struct {
-	name  string
-	label bool // its values are the same in binary as in text: an enum, or text by another name, such as citext
-}
-
-// typesQuery has the names with their schemas, since they are kept, and search_path may change.
-const typesQuery = `select t.oid, coalesce(e.typnamespace, t.typnamespace)::regnamespace::text || '.' || quote_ident(coalesce(e.typname, t.typname)) ||
-	case when e.oid is null then '' else '[]' end, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
-	from pg_type t left join pg_type e on e.oid = t.typelem and e.typarray = t.oid
-	left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
-
-// typesOf returns what the server says about types, which it is asked once for a connection.
-func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32) (map[uint32]serverType, error) {
-	const key = "postage/pgbulk types"
-	data := conn.PgConn().CustomData()
-	known, ok := data[key].(map[uint32]serverType)
-	if !ok {
-		known = map[uint32]serverType{}
-		data[key] = known
-	}
-	var ask []string
-	for _, oid := range oids {
-		if _, ok := known[oid]; !ok {
-			ask = append(ask, strconv.FormatUint(uint64(oid), 10))
-		}
-	}
-	if len(ask) == 0 {
-		return known, nil
-	}
-	rows, err := b.ask(ctx, conn.PgConn(), typesQuery, "{"+strings.Join(ask, ",")+"}")
+// constraintKey returns the columns of the constraint that decides on conflicts, or none if they
+// are not all written.
+func constraintKey(ctx context.Context, p *plan, b *buffers) ([]string, error) {
+	rows, err := b.ask(ctx, p.conn.PgConn(), constraintQuery, p.table.Name.Sanitize(), p.Constraint)
 	if err != nil {
 		return nil, err
 	}
+	var key []string
 	for _, r := range rows {
-		oid, err := strconv.ParseUint(string(r[0]), 10, 32)
-		if err != nil {
-			return nil, err
+		if !slices.Contains(p.table.Columns, string(r[0])) {
+			return nil, nil
 		}
-		known[uint32(oid)] = serverType{name: string(r[1]), label: string(r[2]) == "t"}
+		key = append(key, string(r[0]))
 	}
-	return known, nil
+	return key, nil
+}
+
+// bytesDecide reports whether two keys are equal only if their bytes are. It knows the types that
+// keys mostly have; of others, such as numeric with its 1.0 and 1.00, it says no.
+func (l *layout) bytesDecide(key []string) bool {
+	for i, c := range l.columns {
+		if !slices.Contains(key, c.name) {
+			continue
+		}
+		switch c.oid {
+		case pgtype.TextOID, pgtype.VarcharOID:
+			if l.attributes[i].folds {
+				return false
+			}
+		case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.UUIDOID, pgtype.ByteaOID, pgtype.OIDOID,
+			pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// collation is the COLLATE clause of one of our columns, if it has one.
+func (l *layout) collation(column string) string {
+	for i, c := range l.columns {
+		if c.name == column {
+			return l.attributes[i].collation
+		}
+	}
+	return ""
 }

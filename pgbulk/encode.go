@@ -95,13 +95,8 @@ func shapeOf(m *pgtype.Map, oid uint32) shape {
 func (h shape) plain(v any) (string, bool) {
 	switch h {
 	case shapeText, shapeJSON, shapeJSONB, shapeLabel:
-		switch v := v.(type) {
-		case string:
-			return v, true
-		case *string:
-			if v != nil {
-				return *v, true
-			}
+		if s, null, ok := textOf(v); ok {
+			return s, !null
 		}
 	case shapeBytea:
 	default:
@@ -151,9 +146,9 @@ func (c *column) codecFormat() int16 {
 type encoder struct {
 	m       *pgtype.Map
 	columns []column
-	isKey   []bool      // by column
+	isKey   []bool      // by column; nil if none is
 	omits   bool        // what is left to its DEFAULT
-	scratch []byte      // of the value that is being encoded
+	either  bool        // format may be taken, a column's before the other
 	lock    *sync.Mutex // of the type map, if another goroutine uses it too
 }
 
@@ -209,20 +204,20 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	return out, nil
 }
 
-// write writes the i-th value of a row to the stream, without a copy of its own if it is plain.
-// lent reports that the stream now refers to bytes that the caller may change after this row.
-func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
+// write writes the i-th value of a row to the wire, without a copy of its own if it is plain. lent
+// reports that the wire now refers to bytes that the caller may change after this row.
+func (e *encoder) write(s *wire, i int, v any, b *buffers) (lent bool, err error) {
 	c := &e.columns[i]
 	p, ok := c.shape.plain(v)
 	if !ok {
-		// Most values that are encoded here fit into the stream's buffer as it is.
+		// Most values that are encoded here fit into the wire's buffer as it is.
 		if out, ok := c.shape.appendValue(s.free(), v); ok && s.made(out) {
 			return false, nil
 		}
-		if e.scratch, err = e.append(e.scratch[:0], i, v); err != nil {
+		if b.values, err = e.append(b.values[:0], i, v); err != nil {
 			return false, err
 		}
-		s.bytes(e.scratch)
+		s.bytes(b.values)
 		return false, nil
 	}
 	n := c.prefix() + len(p)
@@ -245,7 +240,7 @@ func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	return false, nil
 }
 
-// minLent is the size in bytes at which flushing the stream after a row becomes cheaper than
+// minLent is the size in bytes at which flushing the wire after a row becomes cheaper than
 // copying a value that may change.
 const minLent = bufferSize / 2
 
@@ -265,7 +260,7 @@ func (e *encoder) size(row []any) (n, referred int) {
 	for i, v := range row {
 		if s, ok := e.columns[i].shape.plain(v); ok {
 			n += len(s)
-			if e.refers(i, s, v) {
+			if e.refers(i, s, v, false) {
 				referred += len(s)
 			}
 		}
@@ -274,9 +269,9 @@ func (e *encoder) size(row []any) (n, referred int) {
 }
 
 // refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. A
-// chunk always copies keys.
-func (e *encoder) refers(i int, s string, v any) bool {
-	return len(s) >= minReferred && constant(v) && !e.isKey[i]
+// chunk always copies keys, and bytes that may change before it is sent.
+func (e *encoder) refers(i int, s string, v any, sent bool) bool {
+	return len(s) >= minReferred && (sent || constant(v)) && (e.isKey == nil || !e.isKey[i])
 }
 
 // encode has the type map append v. The result is nil for NULL.
@@ -285,6 +280,14 @@ func (e *encoder) refers(i int, s string, v any) bool {
 // it as the server does, it is parsed here and the result is encoded.
 func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 	out, err = e.encodeAs(c, c.codecFormat(), v, dst)
+	if err != nil && e.either {
+		other, otherErr := e.encodeAs(c, 1-c.format, v, dst)
+		if otherErr == nil {
+			c.format = 1 - c.format
+			return other, nil
+		}
+		return nil, err
+	}
 	if err == nil || c.codecFormat() != binaryFormat {
 		return out, err
 	}
@@ -304,13 +307,8 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 
 // text is a value as text, if it has one.
 func (e *encoder) text(c *column, v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case *string:
-		if v != nil {
-			return *v, true
-		}
+	if s, null, ok := textOf(v); ok && !null {
+		return s, true
 	}
 	b, err := e.encodeAs(c, textFormat, v, []byte{})
 	return string(b), err == nil && b != nil

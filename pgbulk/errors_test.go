@@ -46,11 +46,11 @@ func TestErrorPosition(t *testing.T) {
 		{"too few", []any{wrong, "x"}, "", "", -1},
 	} {
 		for _, s := range strategies {
-			for _, insert := range []bool{false, true} {
-				if insert && (c.what == "duplicate") {
+			for _, inserts := range []bool{false, true} {
+				if inserts && (c.what == "duplicate") {
 					continue
 				}
-				t.Run(c.what+"/"+name(s)+map[bool]string{true: "/insert"}[insert], func(t *testing.T) {
+				t.Run(c.what+"/"+name(s)+map[bool]string{true: "/insert"}[inserts], func(t *testing.T) {
 					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text not null unique check (a <> 'bad'), b int"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
 					must(t, conn, "insert into "+table.Name.Sanitize()+" values (-1, 'taken', 0)")
 					must(t, conn, "create trigger refuse before insert on "+table.Name.Sanitize()+" for each row execute function refuse()")
@@ -60,11 +60,11 @@ func TestErrorPosition(t *testing.T) {
 					}
 					rows[wrong] = c.row
 					before := digest(t, conn, table.Name)
-					call := pgbulk.Upsert
-					if insert {
-						call = pgbulk.Insert
+					call := upsert
+					if inserts {
+						call = insert
 					}
-					_, err := call(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s})
+					_, err := call(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s})
 					var e *pgbulk.Error
 					if !errors.As(err, &e) {
 						t.Fatalf("error %v", err)
@@ -96,7 +96,7 @@ func TestErrorOfNoRow(t *testing.T) {
 	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, "x"} }))
 	for _, s := range strategies {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s})
 		var e *pgbulk.Error
 		var pgErr *pgconn.PgError
 		if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "42P10" || e.Row != -1 || e.LastRow != -1 {
@@ -114,7 +114,7 @@ func TestErrorPositionInContext(t *testing.T) {
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, map[bool]string{true: "bad", false: "good"}[i == 57]} }))
 	for _, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s})
 		var e *pgbulk.Error
 		if !errors.As(err, &e) || e.Row != 57 || e.LastRow != 57 || e.Column != "" {
 			t.Errorf("%s: %v", name(s), err)
@@ -132,7 +132,7 @@ func TestKeyTwiceInWrongRow(t *testing.T) {
 		}
 		return []any{i, "x"}
 	}))
-	_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Bind, ChunkRows: 10})
+	_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: pgbulk.Bind, ChunkRows: 10})
 	var e *pgbulk.Error
 	if !errors.As(err, &e) || e.Row != 50 || e.LastRow != 50 || e.Column != "a" {
 		t.Errorf("error %v, want row 50, column a", err)
@@ -146,7 +146,7 @@ func TestPanickingValue(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, n int"), Columns: []string{"id", "n"}, Key: []string{"id"}}
 	for _, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, madValuer{}}}), pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, madValuer{}}}), settings{Strategy: s})
 		var e *pgbulk.Error
 		if !errors.As(err, &e) || e.Row != 1 || e.Column != "n" || !strings.Contains(err.Error(), "the value is mad") {
 			t.Errorf("%s: %v", name(s), err)
@@ -160,7 +160,7 @@ func TestPanickingValue(t *testing.T) {
 func TestNullKeys(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
-	rows := func(last ...any) pgbulk.Rows {
+	rows := func(last ...any) pgbulk.Source {
 		return pgbulk.Values(seq(60, func(i int) []any {
 			switch i {
 			case 3, 25:
@@ -174,7 +174,7 @@ func TestNullKeys(t *testing.T) {
 	const distinct, notDistinct = "unique (id, a)", "unique nulls not distinct (id, a)"
 	for _, c := range []struct {
 		what, indexes string
-		rows          pgbulk.Rows
+		rows          pgbulk.Source
 		first, second int // -1 if there is no error
 	}{
 		{"all different", distinct, rows("x", 50, 1), -1, -1},
@@ -188,7 +188,7 @@ func TestNullKeys(t *testing.T) {
 		for _, s := range strategies {
 			for _, chunkRows := range []int{0, 10} { // in the same statement, and in another
 				table := pgbulk.Table{Name: newTable(t, conn, "b text, id int, a int, "+c.indexes), Columns: []string{"b", "id", "a"}, Key: []string{"id", "a"}}
-				_, err := pgbulk.Upsert(t.Context(), conn, table, c.rows, pgbulk.Options{Strategy: s, ChunkRows: chunkRows})
+				_, err := upsert(t.Context(), conn, table, c.rows, settings{Strategy: s, ChunkRows: chunkRows})
 				var e *pgbulk.Error
 				switch {
 				case c.second < 0 && err != nil:
@@ -236,22 +236,22 @@ func TestRefused(t *testing.T) {
 	table := newTable(t, conn, "id int primary key, a text")
 	for want, c := range map[string]struct {
 		table pgbulk.Table
-		rows  pgbulk.Rows
-		o     pgbulk.Options
+		rows  pgbulk.Source
+		o     settings
 	}{
-		"no table name":     {pgbulk.Table{Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"no columns":        {pgbulk.Table{Name: table, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"no key":            {pgbulk.Table{Name: table, Columns: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"named twice":       {pgbulk.Table{Name: table, Columns: []string{"id", "id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"not among":         {pgbulk.Table{Name: table, Columns: []string{"a"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"unknown strategy":  {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{Strategy: "x"}},
-		"no source":         {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Rows{}, pgbulk.Options{}},
-		"not structs":       {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]int{1})), pgbulk.Options{}},
-		"has no field":      {pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]struct{ ID int }{{1}})), pgbulk.Options{}},
-		"does not exist":    {pgbulk.Table{Name: pgx.Identifier{"nowhere"}, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		`"b" does not exis`: {pgbulk.Table{Name: table, Columns: []string{"b"}, Key: []string{"b"}}, pgbulk.Slice(nil), pgbulk.Options{}},
+		"no table name":     {pgbulk.Table{Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		"no columns":        {pgbulk.Table{Name: table, Key: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		"no key":            {pgbulk.Table{Name: table, Columns: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		"named twice":       {pgbulk.Table{Name: table, Columns: []string{"id", "id"}, Key: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		"not among":         {pgbulk.Table{Name: table, Columns: []string{"a"}, Key: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		"unknown strategy":  {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), settings{Strategy: "x"}},
+		"no source":         {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Source{}, settings{}},
+		"not structs":       {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]int{1})), settings{}},
+		"has no field":      {pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]struct{ ID int }{{1}})), settings{}},
+		"does not exist":    {pgbulk.Table{Name: pgx.Identifier{"nowhere"}, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), settings{}},
+		`"b" does not exis`: {pgbulk.Table{Name: table, Columns: []string{"b"}, Key: []string{"b"}}, pgbulk.Slice(nil), settings{}},
 	} {
-		_, err := pgbulk.Upsert(t.Context(), conn, c.table, c.rows, c.o)
+		_, err := upsert(t.Context(), conn, c.table, c.rows, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -259,7 +259,7 @@ func TestRefused(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1}}), pgbulk.Options{})
+	_, err := upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1}}), settings{})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -38,7 +38,7 @@ func ExampleUpsert_setTo() {
 	ctx := context.Background()
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
-	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 1}, {"friday", 1}}), pgbulk.Options{
+	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 1}, {"friday", 1}}), pgbulk.UpsertOptions{
 		SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"},
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func ExampleUpdate() {
 	ctx := context.Background()
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
-	result, err := pgbulk.Update(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 9}, {"sunday", 9}}), pgbulk.Options{})
+	result, err := pgbulk.Update(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 9}, {"sunday", 9}}), pgbulk.UpdateOptions{})
 	fmt.Println(result.Affected, "of", result.Rows, err)
 	show(ctx, conn)
 	// Output:
@@ -65,7 +65,7 @@ func ExampleDelete() {
 	ctx := context.Background()
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
-	result, err := pgbulk.Delete(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 5}, {"tuesday", 6}}), pgbulk.Options{
+	result, err := pgbulk.Delete(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 5}, {"tuesday", 6}}), pgbulk.DeleteOptions{
 		Where: "t.n = excluded.n",
 	})
 	fmt.Println(result.Affected, "of", result.Rows, err)
@@ -84,7 +84,7 @@ func ExampleReturnInserted() {
 		N    int
 		Seen int // the database numbers the rows
 	}
-	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 6}, {"friday", 1}}), pgbulk.Options{
+	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 6}, {"friday", 1}}), pgbulk.UpsertOptions{
 		Returning: pgbulk.ReturnInserted(func(v visit, inserted bool) error {
 			fmt.Println(v, inserted)
 			return nil
@@ -106,25 +106,26 @@ func ExampleWriter() {
 		Day string
 		N   int
 	}
-	w, err := pgbulk.NewWriter[visit](ctx, conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{CommitEvery: 2})
+	w, err := pgbulk.NewWriter[visit](ctx, conn, table, pgbulk.UpsertOptions{})
 	if err != nil {
 		panic(err)
 	}
 	defer w.Close()
 	for i, day := range []string{"monday", "friday", "sunday"} {
-		if err := w.Write(visit{day, i}); err != nil {
-			panic(err) // w.Committed() says where to go on
+		if err := w.Write(ctx, visit{day, i}); err != nil {
+			panic(err)
+		}
+		if i%2 == 1 { // commit what there is, so that the transaction does not grow
+			result, err := w.Flush(ctx)
+			fmt.Println(result.Rows, "rows", err)
 		}
 	}
-	fmt.Println(w.Committed().Rows, "committed")
-	if err := w.Flush(); err != nil {
-		panic(err)
-	}
-	fmt.Println(w.Committed().Rows, "committed")
+	result, err := w.Flush(ctx)
+	fmt.Println(result.Rows, "rows", err)
 	show(ctx, conn)
 	// Output:
-	// 2 committed
-	// 3 committed
+	// 2 rows <nil>
+	// 1 rows <nil>
 	// [friday 1 monday 0 sunday 2 tuesday 7] <nil>
 }
 
@@ -133,7 +134,7 @@ func Example_default() {
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
 	rows := [][]any{{"friday", pgbulk.Default}, {"sunday", 3}}
-	_, err := pgbulk.Insert(ctx, conn, table, pgbulk.Values(slices.Values(rows)), pgbulk.Options{})
+	_, err := pgbulk.Insert(ctx, conn, table, pgbulk.Values(slices.Values(rows)), pgbulk.InsertOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -161,7 +162,7 @@ func Example_databaseSQL() {
 	table := pgbulk.Table{Name: pgx.Identifier{"visits"}, Columns: []string{"day", "n"}, Key: []string{"day"}}
 	rows := pgbulk.Slice([][]any{{"2026-01-01", 5}, {"2026-01-02", 7}})
 	err = conn.Raw(func(driver any) error {
-		result, err := pgbulk.Upsert(ctx, driver.(*stdlib.Conn).Conn(), table, rows, pgbulk.Options{})
+		result, err := pgbulk.Upsert(ctx, driver.(*stdlib.Conn).Conn(), table, rows, pgbulk.UpsertOptions{})
 		fmt.Println(result.Affected, "rows")
 		return err
 	})

@@ -27,7 +27,7 @@ func ExampleUpsert() {
 	defer pool.Close()
 	accounts := []Account{{1, "ada@example.com", nil}, {2, "grace@example.com", map[string]any{"theme": "dark"}}}
 	table := pgbulk.Table{Name: pgx.Identifier{"accounts"}, Key: []string{"id"}, Columns: []string{"id", "email", "preferences"}}
-	result, err := pgbulk.Upsert(ctx, pool, table, pgbulk.Structs(slices.Values(accounts)), pgbulk.Options{})
+	result, err := pgbulk.Upsert(ctx, pool, table, pgbulk.Structs(slices.Values(accounts)), pgbulk.UpsertOptions{})
 	var e *pgbulk.Error
 	if errors.As(err, &e) && e.Row >= 0 {
 		fmt.Println("not accepted:", accounts[e.Row], e.Column)

@@ -2,13 +2,12 @@ package pgbulk
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Exec runs one statement, like pgx's Exec, with its parameters streamed: large strings and byte
@@ -18,21 +17,20 @@ import (
 //
 // The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode
 // cache_describe and cache_statement the answer is kept for the next call with the same text, the
-// last 32 of them; with cache_statement the statement is prepared too. All modes are safe behind a
-// pooler that gives each transaction another backend: a statement that an earlier exchange parsed
-// is run only by a name made from its text and types. With cache_statement a call in a transaction
-// can fail behind such a pooler, with SQLSTATE 26000 and without having run.
+// last 32 of them. The statement is parsed in the same exchange that runs it, so that all modes are
+// safe behind a pooler that gives each transaction another backend.
 //
 // As with pgx, the first arguments may be a pgx.QueryExecMode, for this call, and a
-// pgx.QueryRewriter, such as pgx.NamedArgs. The error is an *Error,
-// whose Column is the parameter, such as "$3".
+// pgx.QueryRewriter, such as pgx.NamedArgs. The error is an *Error, whose Column is the parameter,
+// such as "$3".
 func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, release, err := acquire(ctx, db)
 	if err != nil {
 		return pgconn.CommandTag{}, newError("exec", "", err)
 	}
 	defer release()
-	ctx, ended := traceQuery(ctx, conn, sql, args)
+	ctx, ended := traceQuery(ctx, conn, func() string { return sql }, args)
+	defer func() { ended(tag, err) }()
 	all, rewriter := statementsOf(conn), pgx.QueryRewriter(nil)
 	mode := all.mode
 options:
@@ -47,175 +45,146 @@ options:
 		}
 		args = args[1:]
 	}
-	defer func() { ended(tag, err) }()
-	pc := conn.PgConn()
-	fail := func(err error) (pgconn.CommandTag, error) {
-		e := newError("exec", "", err)
-		e.Closed = pc.IsClosed()
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && e.Column == "" {
-			if n, ok := bindPosition(pgErr); ok && n <= len(args) {
-				e.Column = fmt.Sprintf("$%d", n)
-			}
-		}
-		return pgconn.CommandTag{}, e
-	}
-	if rewriter != nil {
-		if sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args); err != nil {
-			return fail(err)
-		}
-	}
-	inTx := pc.TxStatus() == 'T'
 	b := pool.Get().(*buffers)
 	defer b.put()
-	for attempt := 0; ; attempt++ {
-		st, known, err := all.statement(ctx, conn, mode, sql, b)
-		if err != nil {
-			return fail(err)
+	if rewriter != nil {
+		sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args)
+	}
+	keep := mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeCacheDescribe
+	uncertain := false
+	if err == nil {
+		tag, uncertain, err = all.exec(ctx, conn, b, keep, sql, args)
+	}
+	if err == nil {
+		return tag, nil
+	}
+	e := newError("exec", "", err)
+	e.Closed, e.Uncertain = conn.PgConn().IsClosed(), uncertain
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && e.Column == "" {
+		if n, ok := bindPosition(pgErr); ok && n <= len(args) {
+			e.Column = fmt.Sprintf("$%d", n)
 		}
-		x := &execution{m: conn.TypeMap(), st: st, args: args, buffers: b}
-		size, err := x.measure()
+	}
+	return pgconn.CommandTag{}, e
+}
+
+// statement is the text of a statement and what its parameters are.
+type statement struct {
+	sql    string
+	types  []uint32
+	params []column
+}
+
+// statements are those that a connection knows, the one used last at the end. They live in the
+// connection's custom data.
+type statements struct {
+	list []*statement
+	mode pgx.QueryExecMode
+}
+
+const (
+	statementsKey = "postage/pgbulk statements"
+	keptPerConn   = 32
+)
+
+func statementsOf(conn *pgx.Conn) *statements {
+	data := conn.PgConn().CustomData()
+	all, ok := data[statementsKey].(*statements)
+	if !ok {
+		all = &statements{mode: conn.Config().DefaultQueryExecMode}
+		data[statementsKey] = all
+	}
+	return all
+}
+
+// describe returns the statement of a text, and whether it was known before.
+func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers, keep bool, sql string) (st *statement, known bool, err error) {
+	if i := slices.IndexFunc(all.list, func(s *statement) bool { return s.sql == sql }); keep && i >= 0 {
+		st := all.list[i]
+		all.list = append(slices.Delete(all.list, i, i+1), st)
+		return st, true, nil
+	}
+	s := open(ctx, conn.PgConn(), b)
+	s.asked = new(asked)
+	s.parse(sql, nil, 0)
+	s.message('D', "S")
+	s.sync()
+	if err := s.close(ctx); err != nil {
+		return nil, false, err
+	}
+	st = &statement{sql: sql, types: s.asked.params}
+	for i, oid := range st.types {
+		st.params = append(st.params, column{name: fmt.Sprintf("$%d", i+1), oid: oid, shape: shapeOf(conn.TypeMap(), oid)})
+	}
+	if keep {
+		all.list = append(all.list[max(0, len(all.list)-keptPerConn+1):], st)
+	}
+	return st, false, nil
+}
+
+// exec runs a statement. One that was known before is described again, once, if it fails before it
+// has run: its parameters may have changed their types.
+func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, keep bool, sql string, args []any) (tag pgconn.CommandTag, uncertain bool, err error) {
+	pc := conn.PgConn()
+	inTx := pc.TxStatus() == 'T'
+	for {
+		st, known, err := all.describe(ctx, conn, b, keep, sql)
 		if err != nil {
-			return fail(err)
+			return tag, false, err
+		}
+		if err := b.encodeArgs(conn, st, args); err != nil {
+			return tag, false, err
 		}
 		s := open(ctx, pc, b)
-		x.send(s, all, size)
-		err = s.close()
-		if st.name != "" && s.parsed {
-			st.parsed = true
+		s.parse(sql, st.types, len(args))
+		s.bind(b.formats, len(args), b.chunk.size())
+		b.chunk.write(&s.wire, 0, 1)
+		s.execute()
+		s.sync()
+		if err = s.close(ctx); err == nil {
+			return s.tag, false, nil
 		}
-		if err == nil {
-			return s.tag, nil
+		// Class 42 is syntax error or access rule violation.
+		pgErr, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || !known || len(pgErr.Code) != 5 || pgErr.Code[:2] != "42" {
+			return tag, s.uncertain() && !inTx, err
 		}
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && known {
-			what := staleness(pgErr)
-			switch what {
-			case lost:
-				if all.lose(st); inTx {
-					err = fmt.Errorf("%w: the statement was not run, because a pooler has given the connection another backend: with default_query_exec_mode=cache_describe this does not happen", err)
-				}
-			case outdated:
-				st.parsed = false
-			case misjudged:
-				all.forget(st)
-			}
-			// Without an answer to Bind nothing has run.
-			if what != fresh && attempt == 0 && !s.bound && pc.TxStatus() == 'I' && !pc.IsClosed() {
-				continue
-			}
+		all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s == st })
+		if s.bound || pc.TxStatus() != 'I' || pc.IsClosed() {
+			return tag, false, err
 		}
-		_, result := fail(err)
-		result.(*Error).Uncertain = s.uncertain() && !inTx
-		return pgconn.CommandTag{}, result
 	}
 }
 
-// execution is one run of a statement.
-type execution struct {
-	m    *pgtype.Map
-	st   *statement
-	args []any
-	*buffers
-}
-
-// direct returns the bytes of an argument that needs no codec, and the format that they are in.
+// encodeArgs makes the arguments the only row of the chunk, in the formats that they have then.
 //
 // As in pgx, a string is text whatever the parameter's type: the server parses it.
-func (x *execution) direct(i int) (s string, format byte, ok bool) {
-	switch v := x.args[i].(type) {
-	case string:
-		return v, textFormat, true
-	case *string:
-		if v != nil {
-			return *v, textFormat, true
-		}
+func (b *buffers) encodeArgs(conn *pgx.Conn, st *statement, args []any) error {
+	if len(args) != len(st.types) {
+		return fmt.Errorf("%d arguments for %d parameters", len(args), len(st.types))
 	}
-	h := x.st.shapes[i]
-	if s, ok = h.plain(x.args[i]); ok && h == shapeBytea {
-		format = binaryFormat
-	}
-	return s, format, ok
-}
-
-// measure adds up what the parameters take in the Bind message, in bytes. Arguments that need a
-// codec are left encoded in values, with their lengths before them.
-func (x *execution) measure() (size int, err error) {
-	if len(x.args) != len(x.st.types) {
-		return 0, fmt.Errorf("%d arguments for %d parameters", len(x.args), len(x.st.types))
-	}
-	x.formats, x.values = x.formats[:0], x.values[:0]
-	for i := range x.args {
-		s, format, ok := x.direct(i)
-		n := len(s)
-		if !ok {
-			if n, format, err = x.encode(i); err != nil {
-				return 0, &rowError{row: -1, column: fmt.Sprintf("$%d", i+1), err: err}
+	e := encoder{m: conn.TypeMap(), columns: slices.Clone(st.params), either: true}
+	for i, v := range args {
+		c := &e.columns[i]
+		if _, null, ok := textOf(v); ok && !null {
+			c.shape = shapeText
+		} else if _, plain := c.shape.plain(v); !plain || c.shape == shapeBytea {
+			if c.format = e.m.FormatCodeForOID(c.oid); c.shape >= shapeInt2 || c.shape == shapeBytea {
+				c.format = binaryFormat
 			}
 		}
-		if n > maxValue {
-			return 0, &rowError{row: -1, column: fmt.Sprintf("$%d", i+1), err: tooLarge(n)}
-		}
-		x.formats = append(x.formats, format)
-		size += 4 + n
 	}
-	if total := size + bindOverhead + 2*len(x.args) + len(x.st.name); total > maxValue {
-		return 0, fmt.Errorf("parameters of %d bytes: %w", size, ErrTooLarge)
+	b.chunk.reset(0)
+	if err := e.add(&b.chunk, args, true); err != nil {
+		err.(*rowError).row = -1
+		return err
 	}
-	return size, nil
-}
-
-// encode appends an argument's length and value to values. Like pgx, it prefers the type's own
-// format and falls back to the other.
-func (x *execution) encode(i int) (n int, format byte, err error) {
-	e := encoder{m: x.m}
-	c := column{oid: x.st.types[i], format: x.m.FormatCodeForOID(x.st.types[i])}
-	start := len(x.values)
-	head := append(x.values, 0xff, 0xff, 0xff, 0xff)
-	out, err := e.encodeAs(&c, c.format, x.args[i], head)
-	if err != nil {
-		other := 1 - c.format
-		var otherErr error
-		if out, otherErr = e.encodeAs(&c, other, x.args[i], head); otherErr != nil {
-			return 0, 0, err
-		}
-		c.format = other
+	b.formats = b.formats[:0]
+	for _, c := range e.columns {
+		b.formats = append(b.formats, byte(c.format))
 	}
-	if out == nil {
-		x.values = head
-		return 0, byte(c.format), nil
+	if size := b.chunk.size(); size+bindOverhead+2*len(args) > maxValue {
+		return fmt.Errorf("parameters of %d bytes: %w", size, ErrTooLarge)
 	}
-	n = len(out) - start - 4
-	if n <= maxValue {
-		binary.BigEndian.PutUint32(out[start:], uint32(n))
-	}
-	x.values = out
-	return n, byte(c.format), nil
-}
-
-// send writes the exchange. A statement that is not known to be there is parsed in it, after the
-// end of what has its name.
-func (x *execution) send(s *stream, all *statements, size int) {
-	if !x.st.parsed {
-		for _, name := range all.gone {
-			s.about('C', name)
-		}
-		all.gone = all.gone[:0]
-		if x.st.name != "" {
-			s.about('C', x.st.name)
-		}
-		s.parseAs(x.st.name, []byte(x.st.sql), x.st.types, len(x.st.types))
-	}
-	s.bind(x.st.name, x.formats, len(x.args), size)
-	encoded := x.values
-	for i := range x.args {
-		if p, _, ok := x.direct(i); ok {
-			s.int32(len(p))
-			s.refer(p)
-			continue
-		}
-		n := 4 + max(0, int(int32(binary.BigEndian.Uint32(encoded))))
-		s.bytes(encoded[:n])
-		encoded = encoded[n:]
-	}
-	s.execute()
-	s.sync()
+	return nil
 }

@@ -67,7 +67,6 @@ func settleTimeout(conn *pgx.Conn) {
 }
 
 // TestRandomFaults injects faults at random points, with POSTAGE_LONG very often.
-// TestRandomFaultsSharded is the rest of the thousand.
 func TestRandomFaults(t *testing.T) {
 	n := short(40, 700)
 	observer := connect(t)
@@ -88,10 +87,7 @@ func TestRandomFaults(t *testing.T) {
 		if conn.IsClosed() {
 			conn = p.connect(t)
 		}
-		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
-		if rand.IntN(3) == 0 {
-			o.Compression = compressed
-		}
+		o := settings{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
 		ctx, cancel := context.WithCancel(t.Context())
 		rows := v.rowsAt(version + 1)
 		how := writings[rand.IntN(len(writings))]
@@ -149,7 +145,7 @@ func TestRandomFaults(t *testing.T) {
 		background.Wait()
 		p.heal()
 		cancel()
-		what = fmt.Sprintf("%d %s, %s, strategy %q, compression %q, delay %v: %v", i, kind, how.name, o.Strategy, o.Compression, delay, err)
+		what = fmt.Sprintf("%d %s, %s, strategy %q, delay %v: %v", i, kind, how.name, o.Strategy, delay, err)
 		if kind == "terminate" {
 			gone(t, observer, conn.PgConn().PID())
 			if !conn.IsClosed() { // the call was over before
@@ -177,113 +173,6 @@ func TestRandomFaults(t *testing.T) {
 			}
 		}
 		version = v.check(t, observer, conn, err, version, version+1)
-	}
-	t.Log(counts)
-}
-
-// TestRandomFaultsSharded is TestRandomFaults over two connections of a pool. What is in is what
-// the shards say.
-func TestRandomFaultsSharded(t *testing.T) {
-	n := short(20, 300)
-	observer := connect(t)
-	p := newProxy(t)
-	v := newVersioned(t, observer, 300, 900)
-	pool := p.pool(t, 2)
-	version := 0
-	counts := map[string]int{}
-	var what string
-	defer func() {
-		if t.Failed() {
-			t.Log("last fault: ", what)
-		}
-	}()
-	kinds := []string{"none", "cut", "answer lost", "terminate", "cancel", "timeout", "source", "panic", "violation"}
-	for i := range n {
-		conns := allOf(t, pool, 2)
-		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
-		if rand.IntN(2) == 0 {
-			o.Compression = compressed
-		}
-		kind, row, delay := kinds[rand.IntN(len(kinds))], rand.IntN(v.rows), time.Duration(rand.IntN(12_000))*time.Microsecond
-		ctx, cancel := context.WithCancel(t.Context())
-		rows, stopped := watched(v.spoiled(kind, row, version+1))
-		one := rand.IntN(2) == 0
-		p.one.Store(one)
-		var background sync.WaitGroup
-		switch kind {
-		case "cut":
-			p.left.Store(rand.Int64N(320_000))
-		case "answer lost":
-			p.back.Store(rand.Int64N(1000))
-		case "terminate":
-			victims := []uint32{conns[0].PgConn().PID()}
-			if !one {
-				victims = append(victims, conns[1].PgConn().PID())
-			}
-			background.Go(func() {
-				time.Sleep(delay)
-				observer.Exec(context.Background(), "select pg_terminate_backend(pid::int) from unnest($1::int8[]) as pid", victims)
-			})
-		case "cancel":
-			background.Go(func() {
-				time.Sleep(delay)
-				cancel()
-			})
-		case "timeout":
-			for _, conn := range conns {
-				must(t, conn, fmt.Sprintf("set statement_timeout = %d", 1+rand.IntN(12)))
-			}
-		}
-		var shards []pgbulk.Shard
-		panicked := true
-		err := recovered(nil, func() (err error) {
-			shards, err = pgbulk.UpsertSharded(ctx, pool, 2, v.table, pgbulk.Fallible(rows), o)
-			panicked = false
-			return err
-		})
-		background.Wait()
-		p.heal()
-		cancel()
-		what = fmt.Sprintf("%d %s, one %v, strategy %q, compression %q, delay %v: %v", i, kind, one, o.Strategy, o.Compression, delay, err)
-		switch {
-		case kind == "none" && err != nil:
-			t.Fatal(err)
-		case (kind == "source" || kind == "panic" || kind == "violation") && err == nil:
-			t.Fatal("no error")
-		case kind == "source" || kind == "violation":
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || row < e.Row || row > e.LastRow {
-				t.Fatalf("row %d: %v", row, err)
-			}
-		case kind == "timeout":
-			for _, conn := range conns {
-				if !conn.IsClosed() {
-					settleTimeout(conn)
-				}
-			}
-		}
-		if panicked != (kind == "panic") {
-			t.Fatalf("panicked: %v", panicked)
-		}
-		version = v.checkShards(t, observer, conns, shards, err, stopped() || kind == "source" || kind == "panic", version, version+1)
-		switch kind {
-		case "terminate", "cut", "answer lost":
-			pool.Reset() // what the call was too early to see is not for the next one
-		default:
-			idle(t, pool)
-		}
-		outcome := " noticed"
-		switch {
-		case kind == "none":
-			outcome = ""
-		case err == nil:
-			outcome = " too late"
-		}
-		for _, s := range shards {
-			if e, ok := errors.AsType[*pgbulk.Error](s.Err); ok && e.Uncertain {
-				outcome = " uncertain"
-			}
-		}
-		counts[kind+outcome]++
 	}
 	t.Log(counts)
 }

@@ -96,7 +96,7 @@ func TestChunkBytesWithoutBound(t *testing.T) {
 	conn := openConn(t, startSink(t))
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
 	pad := strings.Repeat("x", 1<<20)
-	_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Values(seq(1200, func(i int) []any { return []any{strconv.Itoa(i), pad} })), pgbulk.Options{ChunkBytes: math.MaxInt})
+	_, err := upsert(t.Context(), conn, table, pgbulk.Values(seq(1200, func(i int) []any { return []any{strconv.Itoa(i), pad} })), settings{ChunkBytes: math.MaxInt})
 	if err != nil {
 		t.Error(err)
 	}
@@ -116,7 +116,7 @@ func TestFlatMemoryProcess(t *testing.T) {
 		row[0] = fmt.Sprint(i)
 		return row
 	}))
-	if _, err := pgbulk.Upsert(context.Background(), conn, table, source, pgbulk.Options{Strategy: pgbulk.Strategy(os.Getenv("POSTAGE_STRATEGY"))}); err != nil {
+	if _, err := upsert(context.Background(), conn, table, source, settings{Strategy: pgbulk.Strategy(os.Getenv("POSTAGE_STRATEGY"))}); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(os.Stderr, peakResident())

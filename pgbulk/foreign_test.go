@@ -82,7 +82,7 @@ type foreign struct {
 	alter   string // is run before the first row
 	stops   int    // two roles take turns in one transaction, after so many rows; 0 if they do not
 	refused bool
-	nothing []pgbulk.Rows // a source that is nil, in place of the rows
+	nothing []pgbulk.Source // a source that is nil, in place of the rows
 }
 
 // newForeign draws a trial, and makes its tables.
@@ -114,14 +114,14 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 	for _, name := range []string{"ours", "theirs"} {
 		must(t, conn, "create table "+f.schema+"."+name+" ("+strings.Join(definitions, ", ")+")")
 	}
-	f.op = []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert, pgbulk.OpUpdate, pgbulk.OpDelete}[r.intn(4)]
-	if f.op != pgbulk.OpInsert { // most keys would be there
+	f.op = []operation{opInsert, opUpsert, opUpdate, opDelete}[r.intn(4)]
+	if f.op != opInsert { // most keys would be there
 		f.fill(t, r, conn)
 	}
-	if f.op == pgbulk.OpDelete {
+	if f.op == opDelete {
 		f.columns, f.draws = f.columns[:1], f.draws[:1]
 	}
-	f.options = pgbulk.Options{Strategy: strategies[r.intn(len(strategies))], ChunkRows: []int{0, 0, 7, 100}[r.intn(4)]}
+	f.options = settings{Strategy: strategies[r.intn(len(strategies))], ChunkRows: []int{0, 0, 7, 100}[r.intn(4)]}
 	f.trigger(t, r, conn, key)
 	n := 1 + r.intn(12)
 	if f.rekeyed {
@@ -137,7 +137,7 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 			row[i] = s.draw(r)
 			// Of rows that are not there, one UPDATE or DELETE reads the values where another does
 			// not, for all or for each row.
-			for text, ok := row[i].(string); ok && unfit[text] && (f.op == pgbulk.OpUpdate || f.op == pgbulk.OpDelete); text, ok = row[i].(string) {
+			for text, ok := row[i].(string); ok && unfit[text] && (f.op == opUpdate || f.op == opDelete); text, ok = row[i].(string) {
 				row[i] = s.draw(r)
 			}
 			if i > 0 && r.intn(10) == 0 {
@@ -151,7 +151,7 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 		}
 		f.rows = append(f.rows, row)
 	}
-	if f.op != pgbulk.OpDelete && r.intn(6) == 0 {
+	if f.op != opDelete && r.intn(6) == 0 {
 		f.rows[len(f.rows)-1][len(f.columns)-1], f.refused = -1, true
 	}
 	i := r.intn(len(rest))
@@ -162,15 +162,12 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 	}
 	switch {
 	case r.intn(40) == 0:
-		f.nothing = []pgbulk.Rows{pgbulk.Values(nil), pgbulk.Fallible(nil), pgbulk.Structs[struct{ K int }](nil), {}}[r.intn(4):][:1]
+		f.nothing = []pgbulk.Source{pgbulk.Values(nil), pgbulk.Fallible(nil), pgbulk.Structs[struct{ K int }](nil), {}}[r.intn(4):][:1]
 	case r.intn(3) == 0 && rest[i].to != "" && !strings.Contains(definitions[1+i], ".d"):
 		f.alter = fmt.Sprintf("alter table %s.ours alter c%d type %s", f.schema, i, rest[i].to)
 	case r.intn(4) == 0 && len(f.rows) > 1:
 		f.stops = 1 + r.intn(len(f.rows)-1)
-		if r.intn(3) == 0 {
-			f.options.Compression = compressed
-		}
-		if last := f.rows[len(f.rows)-1]; r.intn(4) == 0 && f.op != pgbulk.OpUpdate {
+		if last := f.rows[len(f.rows)-1]; r.intn(4) == 0 && f.op != opUpdate {
 			last[len(last)-1] = struct{}{} // is refused before anything is sent
 		}
 	}
@@ -204,7 +201,7 @@ func (f *foreign) fill(t *testing.T, r fast, conn *pgx.Conn) {
 			row[i] = s.draw(r)
 		}
 		insert := f.trial
-		insert.op = pgbulk.OpInsert
+		insert.op = opInsert
 		conn.Exec(t.Context(), insert.statement(pgx.Identifier{f.schema, "ours"})+" on conflict do nothing", append([]any{pgx.QueryExecModeDescribeExec}, row...)...)
 	}
 	must(t, conn, fmt.Sprintf("insert into %[1]s.theirs select * from %[1]s.ours", f.schema))
@@ -214,7 +211,7 @@ func (f *foreign) fill(t *testing.T, r fast, conn *pgx.Conn) {
 func (f *foreign) trigger(t *testing.T, r fast, conn *pgx.Conn, key spec) {
 	body := ""
 	switch what := r.intn(10); {
-	case f.op != pgbulk.OpInsert && f.op != pgbulk.OpUpsert:
+	case f.op != opInsert && f.op != opUpsert:
 	case what == 0:
 		body = "if new.ok % 2 = 0 then return null; end if; return new;"
 	case what <= 5 && strings.HasPrefix(key.sql, "int"):
@@ -233,7 +230,7 @@ func (f *foreign) trigger(t *testing.T, r fast, conn *pgx.Conn, key spec) {
 
 // twice reports whether two rows of the call have the same key, as the server compares it.
 func (f *foreign) twice(t *testing.T, conn *pgx.Conn) bool {
-	cast := get[string](t, conn, "select format_type(atttypid, case when $2 then atttypmod else -1 end) || case when attcollation in (0, 100) then '' else ' collate ' || attcollation::regcollation end from pg_attribute where attrelid = $1::regclass and attname = 'k'", f.schema+".theirs", f.op == pgbulk.OpUpsert)
+	cast := get[string](t, conn, "select format_type(atttypid, case when $2 then atttypmod else -1 end) || case when attcollation in (0, 100) then '' else ' collate ' || attcollation::regcollation end from pg_attribute where attrelid = $1::regclass and attname = 'k'", f.schema+".theirs", f.op == opUpsert)
 	typ, collation, _ := strings.Cut(cast, " collate ")
 	if collation != "" {
 		collation = " collate " + collation
@@ -243,7 +240,7 @@ func (f *foreign) twice(t *testing.T, conn *pgx.Conn) bool {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(context.Background())
-	if f.op == pgbulk.OpUpdate { // a domain's length counts as the column's
+	if f.op == opUpdate { // a domain's length counts as the column's
 		must(t, conn, "create temporary table keys (k text) on commit drop")
 	} else {
 		must(t, conn, "create temporary table keys (k "+typ+collation+") on commit drop")
@@ -251,7 +248,7 @@ func (f *foreign) twice(t *testing.T, conn *pgx.Conn) bool {
 	}
 	for _, row := range f.rows {
 		v := row[0]
-		if f.op == pgbulk.OpUpdate {
+		if f.op == opUpdate {
 			v = fmt.Sprint(v)
 			if at, ok := row[0].(time.Time); ok {
 				v = at.Format(time.RFC3339Nano)
@@ -262,7 +259,7 @@ func (f *foreign) twice(t *testing.T, conn *pgx.Conn) bool {
 		}
 	}
 	k := "k"
-	if f.op == pgbulk.OpUpdate {
+	if f.op == opUpdate {
 		k = "(k::" + f.draws[0].base() + ")" + collation
 	}
 	var again bool
@@ -309,7 +306,6 @@ func (f *foreign) run(t *testing.T, direct, conn *pgx.Conn) string {
 		return err
 	}
 	var err error
-	setting := ""
 	if f.stops == 0 {
 		err = call(conn, f.rows)
 	} else {
@@ -319,12 +315,7 @@ func (f *foreign) run(t *testing.T, direct, conn *pgx.Conn) string {
 				return err
 			}
 			must(t, conn, "set local role two")
-			must(t, conn, "set local default_toast_compression = pglz")
-			err := call(tx, f.rows[f.stops:])
-			if conn.PgConn().TxStatus() == 'T' {
-				setting = get[string](t, conn, "show default_toast_compression")
-			}
-			return err
+			return call(tx, f.rows[f.stops:])
 		})
 	}
 	if f.alter != "" {
@@ -334,20 +325,18 @@ func (f *foreign) run(t *testing.T, direct, conn *pgx.Conn) string {
 	ours, theirs := f.contents(t, direct, "ours"), f.contents(t, direct, "theirs")
 	var pgErr *pgconn.PgError
 	errors.As(err, &pgErr)
-	again := (f.op == pgbulk.OpUpsert || f.op == pgbulk.OpUpdate) && dups && !f.rekeyed
+	again := (f.op == opUpsert || f.op == opUpdate) && dups && !f.rekeyed
 	several := f.options.ChunkRows > 0 && (f.options.Strategy == pgbulk.Bind || f.options.Strategy == pgbulk.Unnest)
 	switch {
-	case setting != "" && setting != "pglz":
-		return "the transaction's compression is " + setting
 	case err != nil && f.alter == "" && ours != before:
 		return fmt.Sprintf("after %v there are\n%s, before\n%s", err, ours, before)
 	case err != nil && (plainErr != nil || again && pgErr != nil && pgErr.Code == "21000" || f.alter != ""):
 		return ""
 	case err != nil || plainErr != nil:
 		return fmt.Sprintf("error %v, plain pgx %v", err, plainErr)
-	case again && !f.drops && f.op == pgbulk.OpUpsert && !several && f.stops == 0:
+	case again && !f.drops && f.op == opUpsert && !several && f.stops == 0:
 		return "a key twice is no error"
-	case again && f.op == pgbulk.OpUpdate && !several && f.stops == 0 && f.touchedTwice(t, direct):
+	case again && f.op == opUpdate && !several && f.stops == 0 && f.touchedTwice(t, direct):
 		return "a key twice is no error"
 	case ours != theirs && !(again && several):
 		return fmt.Sprintf("there are\n%s, with plain pgx\n%s", ours, theirs)

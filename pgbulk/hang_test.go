@@ -63,7 +63,7 @@ func TestSourceOnSameConnection(t *testing.T) {
 				}
 			}
 			ctx, cancel := contextWithTimeout(t, 30*time.Second)
-			_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(source), pgbulk.Options{Strategy: s})
+			_, err := upsert(ctx, conn, v.table, pgbulk.Fallible(source), settings{Strategy: s})
 			cancel()
 			if asked == nil || !strings.Contains(asked.Error(), "busy") {
 				t.Errorf("%s, row %d: the source's query: %v, want that the connection is busy", name(s), at, asked)
@@ -92,7 +92,7 @@ func slowSource(t *testing.T, padBytes int) {
 	v := newVersioned(t, conn, 600, 1000)
 	must(t, conn, "set statement_timeout = '1s'")
 	pad := strings.Repeat("q", padBytes)
-	_, err := pgbulk.Upsert(t.Context(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
+	_, err := upsert(t.Context(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
 		if i == 500 {
 			time.Sleep(1500 * time.Millisecond)
 		}
@@ -100,7 +100,7 @@ func slowSource(t *testing.T, padBytes int) {
 			return []any{i, 1, pad[:1000]}
 		}
 		return []any{i, 1, pad}
-	})), pgbulk.Options{Strategy: pgbulk.Bind})
+	})), settings{Strategy: pgbulk.Bind})
 	if err != nil {
 		t.Errorf("%d bytes: %v", padBytes, err)
 	}
@@ -193,7 +193,7 @@ func TestCancelKeepsConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			conn, err := cancelled(t, name(s), func(ctx context.Context, conn *pgx.Conn) error {
-				_, err := pgbulk.Upsert(ctx, conn, v.table, v.at(1), pgbulk.Options{Strategy: s})
+				_, err := upsert(ctx, conn, v.table, v.at(1), settings{Strategy: s})
 				return err
 			})
 			tx.Rollback(t.Context())
@@ -265,7 +265,7 @@ func TestServerHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err = pgbulk.Upsert(ctx, conn, v.table, v.at(1), pgbulk.Options{Strategy: pgbulk.Bind})
+	_, err = upsert(ctx, conn, v.table, v.at(1), settings{Strategy: pgbulk.Bind})
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %v", took)
 	}
@@ -290,7 +290,7 @@ func TestChattyServer(t *testing.T) {
 	for _, s := range strategies {
 		v := newVersioned(t, conn, 5000, 1000)
 		must(t, conn, "create trigger chat before insert on "+v.table.Name.Sanitize()+" for each row execute function chat()")
-		if _, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(1), pgbulk.Options{Strategy: s}); err != nil {
+		if _, err := upsert(t.Context(), conn, v.table, v.at(1), settings{Strategy: s}); err != nil {
 			t.Fatal(err)
 		}
 		for range v.rows {
@@ -315,12 +315,12 @@ func TestGoexit(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			pgbulk.Upsert(context.Background(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
+			upsert(context.Background(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
 				if i == 900 {
 					runtime.Goexit()
 				}
 				return []any{i, 1, v.pad}
-			})), pgbulk.Options{Strategy: s})
+			})), settings{Strategy: s})
 		}()
 		<-done
 		v.check(t, observer, conn, &pgbulk.Error{Err: errors.New("goexit")}, 0, 1)

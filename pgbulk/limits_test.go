@@ -18,7 +18,7 @@ func TestLimits(t *testing.T) {
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 	large := make([]byte, 1<<30)
 	for _, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, []byte("x")}, {2, large}}), pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, []byte("x")}, {2, large}}), settings{Strategy: s})
 		var e *pgbulk.Error
 		if !errors.Is(err, pgbulk.ErrTooLarge) || !errors.As(err, &e) || e.Row != 1 || e.Column != "a" {
 			t.Errorf("%s: %v", name(s), err)
@@ -45,7 +45,7 @@ func TestManyParameters(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {
 		v := newVersioned(t, conn, 25_000, 1)
-		result, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(1), pgbulk.Options{Strategy: s, ChunkBytes: 1 << 30})
+		result, err := upsert(t.Context(), conn, v.table, v.at(1), settings{Strategy: s, ChunkBytes: 1 << 30})
 		if err != nil || result.Affected != 25_000 || result.Rows != 25_000 {
 			t.Errorf("%s: %+v, %v", name(s), result, err)
 		}
@@ -64,7 +64,7 @@ func TestChunkMemory(t *testing.T) {
 		pad := strings.Repeat("x", c.size)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Values(seq(c.rows, func(i int) []any { return []any{i, pad} })), pgbulk.Options{ChunkBytes: 1 << 29})
+		_, err := upsert(t.Context(), conn, table, pgbulk.Values(seq(c.rows, func(i int) []any { return []any{i, pad} })), settings{ChunkBytes: 1 << 29})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestKeyTwiceInDistantRows(t *testing.T) {
 				}
 				return []any{i, 1, v.pad}
 			}))
-			_, err := pgbulk.Upsert(t.Context(), conn, v.table, rows, pgbulk.Options{Strategy: s})
+			_, err := upsert(t.Context(), conn, v.table, rows, settings{Strategy: s})
 			var e *pgbulk.Error
 			var pgErr *pgconn.PgError
 			if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "21000" || e.FirstRow != 7 || e.Row != last {

@@ -1,12 +1,14 @@
 package pgbulk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -18,43 +20,39 @@ import (
 // constraint or a trigger refuses. For that, the rows are tried again, by halves, in a transaction
 // that is rolled back or (the caller's) left aborted. Each row is tried at most twice more, and the
 // search has a time limit.
-func (w *writer) explain(e *Error) {
-	e.Uncertain = w.uncertain
-	defer w.rollback()
-	if w.stream != nil && w.stream.refused() {
-		w.abort()
+func (c *call) explain(ctx context.Context, e *Error) {
+	e.Uncertain = c.uncertain
+	defer c.rollback(ctx)
+	if c.stream != nil && c.stream.refused() {
+		c.abort(ctx)
 		return
 	}
 	pgErr, ok := errors.AsType[*pgconn.PgError](e.Err)
-	if !ok || w.stream == nil || w.stream.gaveUp != nil || w.ctx.Err() != nil {
+	if !ok || c.stream == nil || c.stream.gaveUp != nil || ctx.Err() != nil {
 		return
 	}
-	if err := w.alteredError(pgErr); err != nil {
+	if err := c.alteredError(pgErr); err != nil {
 		e.Err = err
 		return
 	}
 	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
-		e.Column = w.alwaysGenerated()
+		e.Column = c.alwaysGenerated()
 	}
-	if within := w.options.LocateWithin; within > 0 {
-		ctx, cancel := context.WithTimeout(w.ctx, within)
+	if c.LocateWithin > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.LocateWithin)
 		defer cancel()
-		defer func(ctx context.Context) { w.ctx = ctx }(w.ctx)
-		w.ctx = ctx
 	}
-	if w.strategy == Copy {
-		w.explainCopy(e, pgErr)
-	} else {
-		w.explainBind(e, pgErr)
-	}
+	c.way.locate(ctx, e, pgErr)
 	switch {
 	case e.Row >= 0 && e.Row == e.LastRow || !aboutRow(pgErr):
 		e.Unlocated = ""
-	case w.options.LocateWithin < 0 && e.Unlocated == "":
-		e.Unlocated = "the search for it is turned off"
-	case w.ctx.Err() != nil:
-		e.Unlocated = fmt.Sprintf("the search for it took more than %v", w.options.LocateWithin)
-	case e.Unlocated == "":
+	case e.Unlocated != "":
+	case c.LocateWithin <= 0:
+		e.Unlocated = "LocateWithin, which has it searched for, is not set"
+	case ctx.Err() != nil:
+		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.LocateWithin)
+	default:
 		e.Unlocated = "the rows were not refused when they were tried again"
 	}
 }
@@ -66,188 +64,118 @@ const (
 )
 
 // rollback ends the transaction that was begun for Copy, if it is still there.
-func (w *writer) rollback() {
-	if w.inTx || w.pc.IsClosed() || w.pc.TxStatus() == 'I' {
+func (c *call) rollback(ctx context.Context) {
+	if c.inTx || c.pc.IsClosed() || c.pc.TxStatus() == 'I' {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), CancelGrace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
 	defer cancel()
-	if w.exec(ctx, w.pc, "rollback") != nil {
-		w.pc.Close(ctx)
+	if c.exec(ctx, c.pc, "rollback") != nil {
+		c.pc.Close(ctx)
 	}
 }
 
-func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
-	target := w.table.Name[len(w.table.Name)-1]
-	if w.staging {
-		target = w.stage
+func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
+	target := c.table.Name[len(c.table.Name)-1]
+	if c.staging {
+		target = c.stage
 	}
-	if row, column, ok := copyPosition(pgErr, target, w.table.Columns); ok {
+	row, column, ok := copyPosition(pgErr, target, c.table.Columns)
+	switch {
+	case ok:
 		e.Row, e.LastRow = row, row
 		if column != "" {
 			e.Column = column
 		}
-		return
-	}
-	if !aboutRow(pgErr) || w.pc.IsClosed() {
-		return
-	}
-	if !w.staging || w.pc.TxStatus() != 'E' {
+	case !aboutRow(pgErr) || c.pc.IsClosed():
+	case !c.staging || c.pc.TxStatus() != 'E':
 		e.Unlocated = foundLate
-		return
-	}
-	if w.options.LocateWithin < 0 {
-		return
-	}
-	if w.exec(w.ctx, w.pc, "rollback to savepoint "+savepoint) != nil {
-		return // the error was before the savepoint, and not about a row
-	}
-	if pgErr.Code == cardinalityViolation {
-		if w.table.exactKey(&w.options) {
-			e.FirstRow, e.Row = w.twiceInStage()
+	case !c.saves() || c.exec(ctx, c.pc, "rollback to savepoint "+savepoint) != nil:
+		// Or the error was before the savepoint, and not about a row.
+	case pgErr.Code == cardinalityViolation:
+		if !c.keyed.blind {
+			e.FirstRow, e.Row = c.twiceInStage(ctx)
 			e.LastRow = e.Row
 		}
-		w.abort()
-		return
+		c.abort(ctx)
+	case c.LocateWithin > 0:
+		c.search(ctx, e, pgErr.Code)
+	default:
+		c.abort(ctx)
 	}
-	from, to := w.halve(pgErr.Code, w.n, func(from, to int) error {
-		return w.exec(w.ctx, w.pc, w.insertSelect(fmt.Sprintf(
+}
+
+// saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
+// one, or for two with the same key.
+func (c *copying) saves() bool {
+	return c.LocateWithin > 0 || c.keyed.watching || c.keyed.partial
+}
+
+// search looks for the row that an error is about among those of the stage.
+func (c *copying) search(ctx context.Context, e *Error, code string) {
+	from, to := c.halve(ctx, code, c.n, func(ctx context.Context, from, to int) error {
+		return c.exec(ctx, c.pc, c.insertSelect(fmt.Sprintf(
 			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
-			w.stage, from, to)))
+			c.stage, from, to)))
 	})
 	e.Row, e.LastRow = from, to-1
 }
 
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
 // its physical order is the order of the rows.
-func (w *writer) twiceInStage() (first, second int) {
+func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.LocateWithin, 5*time.Second))
+	defer cancel()
 	// Names of our own, whatever the table's are.
 	var key, typed []string
-	for i := range w.columns {
-		if w.isKey[i] {
+	for i := range c.columns {
+		if c.isKey[i] {
 			key = append(key, fmt.Sprintf("k%d", i))
-			typed = append(typed, fmt.Sprintf("%s as k%d", w.fromStage(i), i))
+			typed = append(typed, fmt.Sprintf("%s as k%d", c.fromStage(i), i))
 		}
 	}
 	keys, where := strings.Join(key, ", "), ""
-	if !w.layout.nullsAlike { // as GROUP BY does
+	if !c.layout.nullsAlike { // as GROUP BY does
 		where = "where row(" + keys + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), w.stage, where, keys)
-	s := open(w.ctx, w.pc, w.buffers)
-	s.collect = true
-	s.command(sql)
-	s.sync()
-	if s.close() != nil || len(s.rows) != 1 {
+		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, where, keys)
+	s, err := c.query(ctx, c.pc, sql)
+	if err != nil || len(s.asked.rows) != 1 {
 		return -1, -1
 	}
-	a, err1 := strconv.Atoi(string(s.rows[0][0]))
-	b, err2 := strconv.Atoi(string(s.rows[0][1]))
+	a, err1 := strconv.Atoi(string(s.asked.rows[0][0]))
+	b, err2 := strconv.Atoi(string(s.asked.rows[0][1]))
 	if err1 != nil || err2 != nil {
 		return -1, -1
 	}
 	return a, b
 }
 
-func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
-	first, last, ok := w.failedStatement()
-	if !ok {
-		e.Unlocated = foundLate
-		return
-	}
-	if w.again && pgErr.Code == cardinalityViolation && first == w.n {
-		e.FirstRow, e.Row, e.LastRow = w.firstRow, w.n, w.n
-		return
-	}
-	if pgErr.Code == cardinalityViolation && first < w.pairSecond && w.pairSecond <= last {
-		e.FirstRow, e.Row, e.LastRow = w.pairFirst, w.pairSecond, w.pairSecond
-		return
-	}
-	// Which columns an earlier statement left out is no longer known.
-	if n, ok := bindPosition(pgErr); ok && (!w.mixed || w.chunk.first == first) {
-		n--
-		if w.strategy == Unnest && first < last {
-			e.Column = w.columns[n%len(w.columns)].name // the server does not say which row
-		} else if row := first + n/w.params(); row <= last {
-			e.Row, e.LastRow, e.Column = row, row, w.parameterColumn(n%w.params()).name
-			return
-		}
-	}
-	if !aboutRow(pgErr) {
-		return
-	}
-	e.Row, e.LastRow = first, last
-	switch {
-	case first == last || w.pc.IsClosed():
-		return
-	case w.chunk.first != first: // others came after them
-		e.Unlocated = rowsGone
-		return
-	}
-	if pgErr.Code == cardinalityViolation && w.blind {
-		return
-	}
-	if pgErr.Code == cardinalityViolation {
-		isKey, _ := w.keyParams()
-		if a, b, ok := w.chunk.twice(isKey, w.layout.nullsAlike); ok {
-			e.FirstRow, e.Row, e.LastRow = first+a, first+b, first+b
-		}
-		return
-	}
-	if w.options.LocateWithin < 0 {
-		return
-	}
-	begin := "begin"
-	switch {
-	case w.inTx:
-		begin = "rollback to savepoint " + savepoint
-	case w.begun:
-		begin = "rollback; begin"
-	}
-	if w.exec(w.ctx, w.pc, begin) != nil {
-		return
-	}
-	from, to := w.halve(pgErr.Code, w.chunk.rows(), w.tryRows)
-	e.Row, e.LastRow = first+from, first+to-1
-}
-
-// tryRows inserts some rows of the chunk, in an exchange of its own.
-func (w *writer) tryRows(from, to int) error {
-	params := (to - from) * w.params()
-	s := open(w.ctx, w.pc, w.buffers)
-	s.parse(w.appendInsert(nil, to-from), w.types, params)
-	s.bind("", w.formats, params, w.chunk.sizeOf(from, to))
-	w.chunk.write(s, from, to)
-	s.execute()
-	s.sync()
-	return s.close()
-}
-
 // halve finds the row that makes try fail with the given code, among n rows which fail together. If
 // its time runs out it returns the rows that are left, [from, to). It leaves the transaction
 // aborted.
-func (w *writer) halve(code string, n int, try func(from, to int) error) (from, to int) {
+func (c *call) halve(ctx context.Context, code string, n int, try func(ctx context.Context, from, to int) error) (from, to int) {
 	const point = savepoint + "_try"
-	defer w.abort()
+	defer c.abort(ctx)
 	for to = n; to-from > 1; {
-		if w.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return from, to
 		}
 		middle := from + (to-from)/2
-		if w.exec(w.ctx, w.pc, "savepoint "+point) != nil {
+		if c.exec(ctx, c.pc, "savepoint "+point) != nil {
 			return from, to
 		}
-		err := try(from, middle)
-		if err != nil && (!hasCode(err, code) || w.pc.IsClosed()) {
+		err := try(ctx, from, middle)
+		if err != nil && (!hasCode(err, code) || c.pc.IsClosed()) {
 			return from, to
 		}
 		back := "release savepoint " + point
 		if err != nil {
 			back = "rollback to savepoint " + point
 		}
-		if w.exec(w.ctx, w.pc, back) != nil {
+		if c.exec(ctx, c.pc, back) != nil {
 			return from, to
 		}
 		if err != nil {
@@ -256,18 +184,18 @@ func (w *writer) halve(code string, n int, try func(from, to int) error) (from, 
 			from = middle
 		}
 	}
-	if err := try(from, to); !hasCode(err, code) {
+	if err := try(ctx, from, to); !hasCode(err, code) {
 		return 0, n // not so this time
 	}
 	return from, to
 }
 
 // abort leaves the caller's transaction as a failed statement does.
-func (w *writer) abort() {
-	if w.inTx && !w.pc.IsClosed() && w.pc.TxStatus() == 'T' {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), CancelGrace)
+func (c *call) abort(ctx context.Context) {
+	if c.inTx && !c.pc.IsClosed() && c.pc.TxStatus() == 'T' {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
 		defer cancel()
-		w.exec(ctx, w.pc, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
+		c.exec(ctx, c.pc, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
 	}
 }
 
@@ -278,10 +206,10 @@ const (
 
 // alwaysGenerated is the first of our columns that is GENERATED ALWAYS: the server's error names it
 // only in words.
-func (w *writer) alwaysGenerated() string {
-	for i, a := range w.layout.attributes {
+func (c *call) alwaysGenerated() string {
+	for i, a := range c.layout.attributes {
 		if a.always {
-			return w.columns[i].name
+			return c.columns[i].name
 		}
 	}
 	return ""

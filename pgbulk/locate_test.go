@@ -31,7 +31,7 @@ func TestErrorFoundLate(t *testing.T) {
 			for _, call := range []struct {
 				what string
 				run  callFunc
-			}{{"insert", pgbulk.Insert}, {"upsert", pgbulk.Upsert}} {
+			}{{"insert", insert}, {"upsert", upsert}} {
 				for _, inTx := range []bool{false, true} {
 					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, ref int, u int"), Columns: []string{"id", "ref", "u"}, Key: []string{"id"}}
 					must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "P", parent.Sanitize()).Replace(c.setup))
@@ -51,7 +51,7 @@ func TestErrorFoundLate(t *testing.T) {
 						}
 						db = tx
 					}
-					_, err := call.run(t.Context(), db, table, rows, pgbulk.Options{Strategy: s})
+					_, err := call.run(t.Context(), db, table, rows, settings{Strategy: s})
 					if inTx {
 						tx.Rollback(t.Context())
 						if err == nil {
@@ -102,7 +102,7 @@ func TestSearch(t *testing.T) {
 				if inTx {
 					must(t, conn, "begin")
 				}
-				_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, LocateWithin: c.within})
+				_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, LocateWithin: c.within})
 				must(t, conn, "rollback")
 				var e *pgbulk.Error
 				if !errors.As(err, &e) || codeOf(err) != "P0001" {
@@ -132,12 +132,12 @@ func TestKeyNamed(t *testing.T) {
 		for _, s := range strategies {
 			table := pgbulk.Table{Name: newTable(t, conn, pgx.Identifier{key}.Sanitize()+" int primary key, a text check (a <> 'bad')"), Columns: []string{key, "a"}, Key: []string{key}}
 			for wrong, row := range map[int][]any{57: {57, "bad"}, 58: {3, "x"}} {
-				_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Values(seq(100, func(i int) []any {
+				_, err := upsert(t.Context(), conn, table, pgbulk.Values(seq(100, func(i int) []any {
 					if i == wrong {
 						return row
 					}
 					return []any{i, "x"}
-				})), pgbulk.Options{Strategy: s})
+				})), settings{Strategy: s})
 				var e *pgbulk.Error
 				if !errors.As(err, &e) || e.Row != wrong || e.LastRow != wrong {
 					t.Errorf("key %s, %s: %v, want row %d", key, name(s), err, wrong)

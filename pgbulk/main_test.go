@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
 )
 
@@ -24,10 +23,6 @@ var (
 	server *pgtest.Server
 	noneOf error // why there is none
 )
-
-// compressed is lz4, or pglz where the server was built without it: calls take the same path with
-// either.
-var compressed = pgbulk.LZ4
 
 func TestMain(m *testing.M) {
 	if os.Getenv("POSTAGE_SINK") != "" || os.Getenv("POSTAGE_FLAT") != "" {
@@ -39,18 +34,6 @@ func TestMain(m *testing.M) {
 	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
 		os.Exit(1)
-	}
-	if server != nil {
-		conn, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
-		var has bool
-		if err == nil {
-			err = conn.QueryRow(context.Background(), "select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'").Scan(&has)
-			conn.Close(context.Background())
-		}
-		if err != nil || !has {
-			fmt.Fprintln(os.Stderr, "tests that compress take pglz: the server has no lz4", err)
-			compressed = pgbulk.PGLZ
-		}
 	}
 	flag.Parse()
 	if noneOf != nil { // examples cannot skip themselves
@@ -186,9 +169,6 @@ func pageStatement(table pgx.Identifier, rows [][]any) (sql string, args []any) 
 func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), d)
 }
-
-// callFunc is Insert or Upsert.
-type callFunc = func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
 
 // inCI fails a test in CI that would be skipped elsewhere.
 func inCI(t testing.TB, why string) {

@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,8 +25,8 @@ func TestKeyOrder(t *testing.T) {
 	} {
 		n := short(300, 900)
 		for _, s := range strategies {
-			for _, order := range []pgbulk.Order{pgbulk.DefaultOrder, pgbulk.KeyOrder, pgbulk.SourceOrder} {
-				if s == pgbulk.Copy && order == pgbulk.DefaultOrder {
+			for _, order := range []bool{false, true} {
+				if s == pgbulk.Copy && !order {
 					continue // as it comes
 				}
 				table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
@@ -37,14 +36,14 @@ func TestKeyOrder(t *testing.T) {
 					create trigger l before update on T for each row execute function L_fn()`))
 				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{c.key(i), "x"} }))
 				for range 2 {
-					if _, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, Order: order}); err != nil {
+					if _, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, KeyOrder: order}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				sorted := get[bool](t, conn, fmt.Sprintf("select bool_and(coalesce(before, after) <= after) from (select lag(t.k) over (order by l.n) as before, t.k as after from %s l join %s t on t.k::text = l.k) as x",
 					log, table.Name.Sanitize()))
-				if got := get[int](t, conn, "select count(*) from "+log); got != n || sorted != (c.sorted && order == pgbulk.DefaultOrder || order == pgbulk.KeyOrder) {
-					t.Errorf("%s, %s, order %v: %d updates, sorted by key: %v", c.what, name(s), order, got, sorted)
+				if got := get[int](t, conn, "select count(*) from "+log); got != n || sorted != (c.sorted || order) {
+					t.Errorf("%s, %s, in key order %v: %d updates, sorted by key: %v", c.what, name(s), order, got, sorted)
 				}
 				must(t, conn, "drop function "+log+"_fn cascade; drop table "+log)
 			}
@@ -61,56 +60,9 @@ func TestKeyOrderOfManyStatements(t *testing.T) {
 	for _, pad := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 300_000)} {
 		rows := pgbulk.Values(seq(min(400, 3_000_000/(1+len(pad))), func(i int) []any { return []any{-i, pad} }))
 		for _, s := range strategies {
-			result, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, Order: pgbulk.KeyOrder, ChunkRows: 100})
+			result, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, KeyOrder: true, ChunkRows: 100})
 			if bind := s == pgbulk.Bind || s == pgbulk.Unnest; bind != (err != nil && strings.Contains(err.Error(), "KeyOrder")) || !bind && result.Strategy != pgbulk.Copy {
 				t.Errorf("%s, rows of %d bytes: %+v, %v", name(s), len(pad), result, err)
-			}
-			usable(t, conn)
-		}
-	}
-}
-
-// TestRetries has a trigger say three times that the transaction could not be serialized.
-func TestRetries(t *testing.T) {
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	tries := table.Name[0] + "_tries"
-	must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "S", tries).Replace(`create sequence S; create function S_fn() returns trigger language plpgsql as
-		$$ begin if nextval('S') <= 3 then raise exception 'not now' using errcode = '40P01'; end if; return null; end $$;
-		create trigger f after insert or update on T for each statement execute function S_fn()`))
-	defer must(t, conn, "drop function "+tries+"_fn cascade; drop sequence "+tries)
-	rows := [][]any{{1, "x"}, {2, "y"}}
-	once := pgbulk.Values(slices.Values(rows))
-	for _, s := range strategies {
-		for _, c := range []struct {
-			rows    pgbulk.Rows
-			retries int
-			begin   bool
-			want    string
-		}{
-			{pgbulk.Slice(rows), 3, false, ""},
-			{pgbulk.Slice(rows), 2, false, "40P01"},
-			{pgbulk.Slice(rows), 0, false, "40P01"},
-			{once.Repeatable(), 5, false, ""},
-			{once, 3, false, "rows that can be read again"},
-			{pgbulk.Slice(rows), 3, true, "only outside a transaction"},
-			{pgbulk.Slice(rows), -1, false, "negative"},
-		} {
-			must(t, conn, "select setval('"+tries+"', 1, false); truncate "+table.Name.Sanitize())
-			if c.begin {
-				must(t, conn, "begin")
-			}
-			result, err := pgbulk.Upsert(t.Context(), conn, table, c.rows, pgbulk.Options{Strategy: s, Retries: c.retries})
-			must(t, conn, "rollback")
-			if c.want == "" && (err != nil || result.Affected != 2) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%s, %d retries: %+v, %v, want %q", name(s), c.retries, result, err, c.want)
-			}
-			want := 0
-			if c.want == "" {
-				want = 2
-			}
-			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != want {
-				t.Errorf("%s, %d retries: %d rows", name(s), c.retries, n)
 			}
 			usable(t, conn)
 		}

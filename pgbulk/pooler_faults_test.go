@@ -17,7 +17,7 @@ import (
 )
 
 // refusedRows are n rows of which the one with the given number violates a constraint.
-func refusedRows(n, bad int) pgbulk.Rows {
+func refusedRows(n, bad int) pgbulk.Source {
 	return pgbulk.Values(seq(n, func(i int) []any {
 		v := "a value of some length, so that the rows are many messages"
 		if i == bad {
@@ -37,7 +37,7 @@ func TestPoolerFailedCalls(t *testing.T) {
 		observer := connect(t)
 		table := newTable(t, observer, "id int primary key, v text check (v <> 'refused')")
 		for _, s := range strategies {
-			for what, call := range map[string]callFunc{"insert": pgbulk.Insert, "upsert": pgbulk.Upsert} {
+			for what, call := range map[string]callFunc{"insert": insert, "upsert": upsert} {
 				harmed := 0
 				for range each {
 					func() {
@@ -46,7 +46,7 @@ func TestPoolerFailedCalls(t *testing.T) {
 						failing, other := p.connect(t, pgx.QueryExecModeDescribeExec), p.connect(t, pgx.QueryExecModeDescribeExec)
 						defer failing.Close(ctx)
 						defer other.Close(ctx)
-						_, err := call(ctx, failing, pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}, refusedRows(20_000, 3), pgbulk.Options{Strategy: s, LocateWithin: -1})
+						_, err := call(ctx, failing, pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}, refusedRows(20_000, 3), settings{Strategy: s, LocateWithin: -1})
 						if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
 							t.Errorf("%s, %s: %v", what, name(s), err)
 						}
@@ -77,14 +77,14 @@ func TestPgpool(t *testing.T) {
 	observer := connect(t)
 	const n = 1000
 	for _, s := range strategies {
-		for what, call := range map[string]callFunc{"insert": pgbulk.Insert, "upsert": pgbulk.Upsert} {
+		for what, call := range map[string]callFunc{"insert": insert, "upsert": upsert} {
 			for _, returning := range []bool{false, true} {
 				conn := p.connect(t, pgx.QueryExecModeDescribeExec)
 				table := newTable(t, observer, "id int primary key, v text check (v <> 'refused')")
 				to := pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}
 				in := func() int { return get[int](t, observer, "select count(*) from "+table.Sanitize()) }
-				for _, rows := range []pgbulk.Rows{refusedRows(n, n-1), padded(n, n-1)} {
-					o := pgbulk.Options{Strategy: s}
+				for _, rows := range []pgbulk.Source{refusedRows(n, n-1), padded(n, n-1)} {
+					o := settings{Strategy: s}
 					if returning {
 						o.Returning = pgbulk.Return(func(struct{ ID int }) error { return nil })
 					}
@@ -94,7 +94,7 @@ func TestPgpool(t *testing.T) {
 						must(t, observer, "truncate "+table.Sanitize())
 					}
 				}
-				r, err := call(t.Context(), conn, to, padded(n, -1), pgbulk.Options{Strategy: s})
+				r, err := call(t.Context(), conn, to, padded(n, -1), settings{Strategy: s})
 				if err != nil || r.Affected != n || in() != n {
 					t.Errorf("%s, %s: %+v, %v, %d rows are in", what, name(s), r, err, in())
 				}
@@ -108,7 +108,7 @@ func TestPgpool(t *testing.T) {
 						yield([]any{i, "x"}, nil)
 					}
 					yield(nil, dry)
-				}), pgbulk.Options{Strategy: s})
+				}), settings{Strategy: s})
 				if !errors.Is(err, dry) || in() != 0 {
 					t.Errorf("%s, %s: %v, %d rows are in", what, name(s), err, in())
 				}
@@ -119,7 +119,7 @@ func TestPgpool(t *testing.T) {
 }
 
 // padded are rows of more than 800 bytes, for which Auto takes Bind.
-func padded(n, bad int) pgbulk.Rows {
+func padded(n, bad int) pgbulk.Source {
 	return pgbulk.Values(iter.Seq[[]any](seq(n, func(i int) []any {
 		v := fmt.Sprintf("%0900d", i)
 		if i == bad {

@@ -31,50 +31,45 @@ var poolerCalls = []poolerCall{
 		_, err := pgbulk.Exec(ctx, conn, "insert into "+table.Sanitize()+" values ($1, $2)", id, table[0])
 		return err
 	}},
-	{"Insert", poolerWrite(pgbulk.Insert, pgbulk.Auto)},
-	{"Insert, Bind", poolerWrite(pgbulk.Insert, pgbulk.Bind)},
-	{"Upsert", poolerWrite(pgbulk.Upsert, pgbulk.Auto)},
-	{"Upsert, Copy", poolerWrite(pgbulk.Upsert, pgbulk.Copy)},
-	{"compressed", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		o := pgbulk.Options{Strategy: strategies[id%len(strategies)], Compression: compressed}
-		_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
-		return err
-	}},
+	{"Insert", poolerWrite(insert, pgbulk.Auto)},
+	{"Insert, Bind", poolerWrite(insert, pgbulk.Bind)},
+	{"Upsert", poolerWrite(upsert, pgbulk.Auto)},
+	{"Upsert, Copy", poolerWrite(upsert, pgbulk.Copy)},
 	{"returning", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		type row struct {
 			ID   int
 			Mark string
 		}
 		var got []row
-		o := pgbulk.Options{Strategy: []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy}[id%2], Returning: pgbulk.ReturnInserted(func(r row, _ bool) error { got = append(got, r); return nil })}
-		_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
+		o := settings{Strategy: []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy}[id%2], Returning: pgbulk.ReturnInserted(func(r row, _ bool) error { got = append(got, r); return nil })}
+		_, err := upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
 		if err == nil && !slices.Equal(got, []row{{id, table[0]}}) {
 			panic(fmt.Sprint("returned ", got))
 		}
 		return err
 	}},
 	{"Writer", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, pgbulk.WriterOptions{})
+		w, err := newWriter[[]any](ctx, conn, opInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, settings{})
 		if err != nil {
 			return err
 		}
 		defer w.Close()
-		if err := w.Write([]any{id, table[0]}); err != nil {
+		if err := w.Write(ctx, []any{id, table[0]}); err != nil {
 			return err
 		}
-		return w.Flush()
+		return w.Flush(ctx)
 	}},
 	{"by key", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			t := pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}
-			if _, err := pgbulk.Insert(ctx, tx, t, pgbulk.Slice([][]any{{id, "x"}, {-id, "x"}}), pgbulk.Options{Strategy: pgbulk.Bind}); err != nil {
+			if _, err := insert(ctx, tx, t, pgbulk.Slice([][]any{{id, "x"}, {-id, "x"}}), settings{Strategy: pgbulk.Bind}); err != nil {
 				return err
 			}
-			if _, err := pgbulk.Update(ctx, tx, t, pgbulk.Slice([][]any{{id, table[0]}}), pgbulk.Options{}); err != nil {
+			if _, err := update(ctx, tx, t, pgbulk.Slice([][]any{{id, table[0]}}), settings{}); err != nil {
 				return err
 			}
 			t.Columns = nil
-			_, err := pgbulk.Delete(ctx, tx, t, pgbulk.Slice([][]any{{-id}}), pgbulk.Options{})
+			_, err := remove(ctx, tx, t, pgbulk.Slice([][]any{{-id}}), settings{})
 			return err
 		})
 	}},
@@ -84,7 +79,7 @@ var poolerCalls = []poolerCall{
 			if _, err := pgbulk.Exec(ctx, tx, "insert into "+table.Sanitize()+" values ($1, $2)", id, table[0]); err != nil {
 				return err
 			}
-			if err := poolerWrite(pgbulk.Upsert, pgbulk.Copy)(ctx, conn, table, -id); err != nil {
+			if err := poolerWrite(upsert, pgbulk.Copy)(ctx, conn, table, -id); err != nil {
 				return err
 			}
 			_, err := pgbulk.Exec(ctx, tx, "delete from "+table.Sanitize()+" where id = $1 and mark = $2", -id, table[0])
@@ -93,9 +88,9 @@ var poolerCalls = []poolerCall{
 	}},
 }
 
-func poolerWrite(write func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error), s pgbulk.Strategy) func(context.Context, *pgx.Conn, pgx.Identifier, int) error {
+func poolerWrite(write func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error), s pgbulk.Strategy) func(context.Context, *pgx.Conn, pgx.Identifier, int) error {
 	return func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		_, err := write(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), pgbulk.Options{Strategy: s})
+		_, err := write(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), settings{Strategy: s})
 		return err
 	}
 }

@@ -315,7 +315,7 @@ const types = `create extension if not exists citext; do $$ begin create type mo
 func compare(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, conn *pgx.Conn, use []kind, rows [][]any, o pgbulk.Options, insert bool) {
+}, conn *pgx.Conn, use []kind, rows [][]any, o settings, inserts bool) {
 	t.Helper()
 	ctx := context.Background()
 	var columns, definition, places []string
@@ -338,9 +338,9 @@ func compare(t interface {
 	}
 	columns = append([]string{"id"}, columns...)
 	table := pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}
-	write := pgbulk.Upsert
-	if insert {
-		write = pgbulk.Insert
+	write := upsert
+	if inserts {
+		write = insert
 	}
 	if _, err := write(ctx, conn, table, pgbulk.Slice(rows), o); err != nil {
 		t.Fatalf("%v", err)
@@ -410,7 +410,7 @@ func TestProperty(t *testing.T) {
 				rows[i] = append(rows[i], value(shrinking{t}, k))
 			}
 		}
-		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
 		compare(t, conn, use, rows, o, rapid.Bool().Draw(t, "insert"))
 	})
 }
@@ -456,7 +456,7 @@ func TestRandomRows(t *testing.T) {
 			if n >= 100_000 && s != pgbulk.Auto { // the whole of it once
 				to = n / 10
 			}
-			compare(t, conn, kinds, rows[from:to], pgbulk.Options{Strategy: s}, false)
+			compare(t, conn, kinds, rows[from:to], settings{Strategy: s}, false)
 		})
 	}
 }

@@ -34,7 +34,7 @@ func TestReusedBytes(t *testing.T) {
 				row[0] = i
 				return row
 			}))
-			if _, err := pgbulk.Upsert(t.Context(), conn, table, source, pgbulk.Options{Strategy: s}); err != nil {
+			if _, err := upsert(t.Context(), conn, table, source, settings{Strategy: s}); err != nil {
 				t.Fatal(err)
 			}
 			wrong := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+` where a <> convert_to(repeat(chr(97 + id % 26), $1::int), 'UTF8')
@@ -61,7 +61,7 @@ func TestKeyBehindLargeValues(t *testing.T) {
 			return []any{pad, doc, i, fmt.Sprint("s", i)}
 		}))
 		for _, s := range strategies {
-			_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+			_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s})
 			var e *pgbulk.Error
 			var pgErr *pgconn.PgError
 			if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "21000" || e.FirstRow != 3 || e.Row != second {
@@ -88,6 +88,6 @@ func TestLargeBesideSmall(t *testing.T) {
 			rows = append(rows, row)
 		}
 		text := func(source) any { return nil }
-		compare(t, conn, []kind{{"text", text}, {"jsonb", text}, {"varchar", text}, {"bytea", text}, {"jsonb", text}}, rows, pgbulk.Options{Strategy: s}, false)
+		compare(t, conn, []kind{{"text", text}, {"jsonb", text}, {"varchar", text}, {"bytea", text}, {"jsonb", text}}, rows, settings{Strategy: s}, false)
 	}
 }

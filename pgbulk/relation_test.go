@@ -54,12 +54,12 @@ func TestRights(t *testing.T) {
 				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "R", role).Replace(c.setup))
 				must(t, conn, "set role "+role)
 				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{i, i, "x"} }))
-				_, err := pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, ChunkRows: 200})
+				_, err := insert(t.Context(), conn, table, rows, settings{Strategy: s, ChunkRows: 200})
 				if err != nil {
 					t.Errorf("%s: insert %d rows, %s: %v", c.what, n, name(s), err)
 				}
 				if !insertOnly {
-					_, err = pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, ChunkRows: 200})
+					_, err = upsert(t.Context(), conn, table, rows, settings{Strategy: s, ChunkRows: 200})
 					if refused := s == pgbulk.Copy && strings.HasPrefix(c.what, "no "); (err != nil) != refused {
 						t.Errorf("%s: upsert %d rows, %s: %v", c.what, n, name(s), err)
 					}
@@ -134,8 +134,8 @@ func TestRelations(t *testing.T) {
 		if c.what == "types of a length" {
 			rows = [][]any{{1, "101"}, {2, "1011"}}
 		}
-		for _, upsert := range []bool{false, true} {
-			if upsert && !c.upsert {
+		for _, upserts := range []bool{false, true} {
+			if upserts && !c.upsert {
 				continue
 			}
 			run := func(how string, write func(pgbulk.Table) error) (outcome string) {
@@ -157,7 +157,7 @@ func TestRelations(t *testing.T) {
 				return pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 					for _, row := range rows {
 						sql := "insert into " + table.Name.Sanitize() + " (id, a) values ($1, $2)"
-						if upsert {
+						if upserts {
 							sql += " on conflict (id) do update set a = excluded.a"
 						}
 						if _, err := tx.Exec(t.Context(), sql, append([]any{pgx.QueryExecModeExec}, row...)...); err != nil {
@@ -168,19 +168,19 @@ func TestRelations(t *testing.T) {
 				})
 			})
 			for _, s := range strategies {
-				call := pgbulk.Insert
-				if upsert {
-					call = pgbulk.Upsert
+				call := insert
+				if upserts {
+					call = upsert
 				}
 				got := run(name(s), func(table pgbulk.Table) error {
-					r, err := call(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s})
-					if s == pgbulk.Auto && err == nil && !upsert && (r.Strategy == pgbulk.Copy) != c.copies {
+					r, err := call(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s})
+					if s == pgbulk.Auto && err == nil && !upserts && (r.Strategy == pgbulk.Copy) != c.copies {
 						t.Errorf("%s: Auto took %s", c.what, r.Strategy)
 					}
 					return err
 				})
 				if got != want {
-					t.Errorf("%s, upsert %v, %s: %q, want %q", c.what, upsert, name(s), got, want)
+					t.Errorf("%s, upsert %v, %s: %q, want %q", c.what, upserts, name(s), got, want)
 				}
 			}
 		}

@@ -126,19 +126,6 @@ func (p *proxy) connect(t testing.TB) *pgx.Conn {
 	return conn
 }
 
-// pool is one of n connections through the proxy.
-func (p *proxy) pool(t testing.TB, n int) *pgxpool.Pool {
-	t.Helper()
-	config := p.config(t)
-	config.MaxConns = int32(n)
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
-}
-
 // TestConnectionReset cuts the connection at every 64 KB, in each strategy and way of writing;
 // without POSTAGE_LONG at fewer places, and each way but the upsert in one strategy.
 func TestConnectionReset(t *testing.T) {
@@ -161,7 +148,7 @@ func TestConnectionReset(t *testing.T) {
 				for at := int64(0); at <= size+128<<10; at += step {
 					conn := p.connect(t)
 					p.left.Store(at)
-					err := how.write(t.Context(), conn, v, v.rowsAt(version+1), pgbulk.Options{Strategy: s}, func() error { return nil })
+					err := how.write(t.Context(), conn, v, v.rowsAt(version+1), settings{Strategy: s}, func() error { return nil })
 					p.heal()
 					if err != nil {
 						errs++
@@ -174,30 +161,6 @@ func TestConnectionReset(t *testing.T) {
 				}
 			})
 		}
-	}
-	for _, c := range []pgbulk.Compression{"", compressed} {
-		t.Run("sharded"+string(c), func(t *testing.T) {
-			p := newProxy(t)
-			pool := p.pool(t, 2)
-			v := newVersioned(t, observer, 400, 4000)
-			version, size, step := 0, v.rows*(4000+20), short(400<<10, 64<<10)
-			for at := 0; at <= size+128<<10; at += step {
-				for _, one := range []bool{false, true} {
-					conns := allOf(t, pool, 2)
-					rows, stopped := watched(v.rowsAt(version + 1))
-					p.one.Store(one)
-					p.left.Store(int64(at))
-					o := pgbulk.Options{Strategy: strategies[at/step%len(strategies)], Compression: c}
-					shards, err := pgbulk.UpsertSharded(t.Context(), pool, 2, v.table, pgbulk.Fallible(rows), o)
-					p.heal()
-					if err == nil && at < size {
-						t.Errorf("the cut at %d was not noticed", at)
-					}
-					version = v.checkShards(t, observer, conns, shards, err, stopped(), version, version+1)
-					idle(t, pool)
-				}
-			}
-		})
 	}
 	t.Run("exec", func(t *testing.T) {
 		p := newProxy(t)

@@ -1,7 +1,6 @@
 package pgbulk
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,8 +22,7 @@ import (
 // for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not
 // handed out, and their order is not promised; a field with the key says which is which.
 //
-// It takes one more round trip before the rows, and another for the commit if there is no
-// transaction yet. Insert cannot then copy straight into the table: it costs what Upsert does, and
+// It takes one more round trip, for the commit, if there is no transaction yet. Insert cannot then copy straight into the table: it costs what Upsert does, and
 // Auto chooses as for Upsert.
 type Returning struct {
 	row      reflect.Type
@@ -67,37 +65,31 @@ type returned struct {
 	clause  string   // RETURNING, with a leading space
 }
 
-// returningQuery asks for a table's columns, their types and the table's kind.
-const returningQuery = `select a.attname, a.atttypid, c.relkind from pg_attribute a join pg_class c on c.oid = a.attrelid
-	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`
-
-// describeReturning finds the columns for the fields.
-func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, error) {
-	r := &returned{Returning: p.options.Returning}
-	if r.row.Kind() != reflect.Struct {
+// returning finds the columns for the fields.
+func (p *plan) returning() (*returned, error) {
+	r := &returned{Returning: p.Returning}
+	fields, err := structsOf(r.row)
+	switch {
+	case r.row.Kind() != reflect.Struct:
 		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.row)
-	}
-	fields := structsOf(r.row)
-	if len(fields.fields) == 0 {
+	case len(fields.fields) == 0:
 		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
 	}
-	rows, err := b.ask(ctx, p.conn.PgConn(), returningQuery, p.table.Name.Sanitize())
-	if err != nil {
-		return nil, err
-	}
 	var list, names []string
-	var kind string
-	types := map[string]string{}
-	for _, row := range rows {
-		name := string(row[0])
-		names, types[name], kind = append(names, name), string(row[1]), string(row[2])
+	for _, c := range p.layout.all {
+		names = append(names, c.name)
 	}
 	if r.names, r.paths, err = fields.columnsOf(names); err != nil {
 		return nil, err
 	}
+	m := p.conn.TypeMap()
 	for _, name := range r.names {
 		list = append(list, "t."+quote(name))
-		r.formats = append(r.formats, formatOf(p.conn.TypeMap(), types[name]))
+		format := byte(textFormat)
+		if t, ok := m.TypeForOID(p.layout.all[slices.Index(names, name)].oid); ok && t.Codec.FormatSupported(binaryFormat) {
+			format = binaryFormat
+		}
+		r.formats = append(r.formats, format)
 	}
 	r.clause = " returning "
 	if r.inserted {
@@ -105,13 +97,13 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 		switch {
 		case p.op.byKey():
 			inserted = "false"
-		case p.options.Conflict != DoUpdate || p.options.setNothing():
+		case p.op != opUpsert || p.setsNothing():
 		case p.layout.major >= 18:
 			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs
 			// too.
 			r.clause += "with (old as pgbulk_old) "
 			inserted = "pgbulk_old is not distinct from null"
-		case kind != "r":
+		case !p.layout.plain:
 			return nil, errors.New("before PostgreSQL 18 ReturnInserted works only for plain tables: use Return")
 		default:
 			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in
@@ -123,16 +115,6 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 	}
 	r.clause += strings.Join(list, ", ")
 	return r, nil
-}
-
-// formatOf is binary if the type map has a binary codec for the type.
-func formatOf(m *pgtype.Map, oid string) byte {
-	var n uint32
-	fmt.Sscan(oid, &n)
-	if t, ok := m.TypeForOID(n); ok && t.Codec.FormatSupported(binaryFormat) {
-		return binaryFormat
-	}
-	return textFormat
 }
 
 // returner decodes the rows of one exchange and hands them out. It is used by the goroutine that
@@ -233,63 +215,4 @@ func (p *plan) resultFormats() int {
 		return 0
 	}
 	return 2 * len(p.returned.formats)
-}
-
-// executeRows ends the Bind message of a statement with rows, and sends an Execute message. What is
-// returned is described before, once: it is the same for all statements of the call.
-func (w *writer) executeRows() {
-	s := w.stream
-	s.reserve(20 + w.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
-	if w.returned == nil {
-		s.execute()
-		return
-	}
-	s.int16(len(w.returned.formats))
-	for _, f := range w.returned.formats {
-		s.int16(int(f))
-	}
-	if !w.described {
-		w.described = true
-		s.byte('D')
-		s.int32(4 + 1 + 1)
-		s.byte('P')
-		s.byte(0)
-	}
-	s.executeMessage()
-}
-
-// openStream begins the exchange with the rows.
-func (w *writer) openStream() {
-	w.stream = open(w.ctx, w.pc, w.buffers)
-	w.stream.hold = w.hold
-	if w.returned != nil {
-		w.lock = new(sync.Mutex)
-		w.stream.returner = w.returned.returner(w.m, w.lock)
-	}
-}
-
-// settleReturned ends a transaction that was begun so that rows could be returned before they are
-// committed. err is how the exchange with the rows went.
-func (w *writer) settleReturned(err error) error {
-	if w.returned == nil {
-		return err
-	}
-	if p := w.stream.returner.panicked; p != nil {
-		w.abort()
-		w.rollback()
-		panic(p)
-	}
-	if err != nil || w.inTx {
-		return err
-	}
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
-	s := open(w.ctx, w.pc, w.buffers)
-	s.query("commit")
-	s.flush()
-	s.complete = s.err == nil
-	err = s.close()
-	w.uncertain = err != nil && s.uncertain()
-	return err
 }

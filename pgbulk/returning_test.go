@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"pgregory.net/rapid"
 
 	"postage/pgbulk"
@@ -42,7 +41,7 @@ func TestReturning(t *testing.T) {
 			t.Run(fmt.Sprint(name(s), "/", inTx), func(t *testing.T) {
 				table := pgbulk.Table{Name: newTable(t, conn, writtenColumns), Columns: []string{"id", "full_name"}, Key: []string{"id"}}
 				got, inserted := map[int]written{}, map[int]bool{}
-				o := pgbulk.Options{Strategy: s, ChunkRows: 2}
+				o := settings{Strategy: s, ChunkRows: 2}
 				returning := pgbulk.ReturnInserted(func(r written, in bool) error {
 					r.Created = r.Created.UTC()
 					got[r.ID], inserted[r.ID] = r, in
@@ -64,7 +63,7 @@ func TestReturning(t *testing.T) {
 					clear(got)
 					clear(inserted)
 				}
-				rows := func(name string, ids ...int) pgbulk.Rows {
+				rows := func(name string, ids ...int) pgbulk.Source {
 					return pgbulk.Values(seq(len(ids), func(i int) []any { return []any{ids[i], name + fmt.Sprint(ids[i])} }))
 				}
 				var db pgbulk.DB = conn
@@ -77,18 +76,18 @@ func TestReturning(t *testing.T) {
 					db = tx
 				}
 				o.Returning = returning
-				r, err := pgbulk.Insert(t.Context(), db, table, rows("in", 1, 2, 3), o)
+				r, err := insert(t.Context(), db, table, rows("in", 1, 2, 3), o)
 				check("insert", r, err, map[int]bool{1: true, 2: true, 3: true}, "in")
-				r, err = pgbulk.Upsert(t.Context(), db, table, rows("up", 2, 3, 4, 5, 6), o)
+				r, err = upsert(t.Context(), db, table, rows("up", 2, 3, 4, 5, 6), o)
 				check("upsert", r, err, map[int]bool{2: false, 3: false, 4: true, 5: true, 6: true}, "up")
-				o.Conflict = pgbulk.DoNothing
-				r, err = pgbulk.Upsert(t.Context(), db, table, rows("no", 2, 3, 7), o)
+				o.SkipExisting = true
+				r, err = upsert(t.Context(), db, table, rows("no", 2, 3, 7), o)
 				check("nothing", r, err, map[int]bool{7: true}, "no")
-				o.Conflict = 0
-				r, err = pgbulk.Update(t.Context(), db, table, rows("set", 1, 99, 3), o)
+				o.SkipExisting = false
+				r, err = update(t.Context(), db, table, rows("set", 1, 99, 3), o)
 				check("update", r, err, map[int]bool{1: false, 3: false}, "set")
 				table.Columns = nil
-				r, err = pgbulk.Delete(t.Context(), db, table, pgbulk.Slice([][]any{{1}, {3}, {98}}), o)
+				r, err = remove(t.Context(), db, table, pgbulk.Slice([][]any{{1}, {3}, {98}}), o)
 				check("delete", r, err, map[int]bool{1: false, 3: false}, "set")
 				if status := conn.PgConn().TxStatus(); (status == 'T') != inTx {
 					t.Errorf("transaction status %c", status)
@@ -113,7 +112,7 @@ func TestReturningFailures(t *testing.T) {
 			for _, size := range []int{10, short(4000, 20_000)} { // sockets hold less than 300 of the large ones
 				t.Run(fmt.Sprint(name(s), "/", inTx, "/", size), func(t *testing.T) {
 					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, pad text check (pad <> 'bad'), back text default repeat('y', 100)"), Columns: []string{"id", "pad"}, Key: []string{"id"}}
-					rows := func(bad int) pgbulk.Rows {
+					rows := func(bad int) pgbulk.Source {
 						return pgbulk.Values(seq(300, func(i int) []any {
 							if i == bad {
 								return []any{i, "bad"}
@@ -121,7 +120,7 @@ func TestReturningFailures(t *testing.T) {
 							return []any{i, strings.Repeat("x", size)}
 						}))
 					}
-					call := func(ctx context.Context, rows pgbulk.Rows, each func(id) error) (status byte, err error) {
+					call := func(ctx context.Context, rows pgbulk.Source, each func(id) error) (status byte, err error) {
 						var db pgbulk.DB = conn
 						if inTx {
 							tx, err := conn.Begin(t.Context())
@@ -137,7 +136,7 @@ func TestReturningFailures(t *testing.T) {
 							}
 							status = conn.PgConn().TxStatus()
 						}()
-						_, err = pgbulk.Upsert(ctx, db, table, rows, pgbulk.Options{Strategy: s, Returning: pgbulk.Return(each)})
+						_, err = upsert(ctx, db, table, rows, settings{Strategy: s, Returning: pgbulk.Return(each)})
 						return 0, err
 					}
 					check := func(what string, status byte) {
@@ -198,7 +197,7 @@ func TestReturningFailures(t *testing.T) {
 	}
 	// A NULL for a field that cannot be NULL.
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id"}, Key: []string{"id"}}
-	_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Returning: pgbulk.Return(func(struct{ A string }) error { return nil })})
+	_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), settings{Returning: pgbulk.Return(func(struct{ A string }) error { return nil })})
 	if err == nil || !strings.Contains(err.Error(), `returned column "a"`) {
 		t.Errorf("NULL: %v", err)
 	}
@@ -212,7 +211,7 @@ func TestReturningDeferred(t *testing.T) {
 	for _, s := range strategies {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a int unique deferrable initially deferred"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		n := 0
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, 1}}), pgbulk.Options{Strategy: s, Returning: pgbulk.Return(func(struct{ ID int }) error { n++; return nil })})
+		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, 1}}), settings{Strategy: s, Returning: pgbulk.Return(func(struct{ ID int }) error { n++; return nil })})
 		e, ok := errors.AsType[*pgbulk.Error](err)
 		if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
 			t.Errorf("%s: %d rows, %v", name(s), n, err)
@@ -244,7 +243,7 @@ func TestReturningRefusals(t *testing.T) {
 		if c.table.Name[0] == parted.Name[0] && major(t, conn) >= 18 {
 			continue
 		}
-		_, err := pgbulk.Upsert(t.Context(), conn, c.table, pgbulk.Slice([][]any{[]any{1, "x"}[:len(c.table.Columns)]}), pgbulk.Options{Returning: c.r})
+		_, err := upsert(t.Context(), conn, c.table, pgbulk.Slice([][]any{[]any{1, "x"}[:len(c.table.Columns)]}), settings{Returning: c.r})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
@@ -252,18 +251,9 @@ func TestReturningRefusals(t *testing.T) {
 			t.Errorf("%d rows are in", n)
 		}
 	}
-	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.Unix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	_, err = pgbulk.UpsertSharded(t.Context(), pool, 2, plain, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Returning: pgbulk.Return(func(id) error { return nil })})
-	if err == nil || !strings.Contains(err.Error(), "does not work with shards") {
-		t.Errorf("sharded: %v", err)
-	}
 	for i, s := range strategies {
 		n := 0
-		_, err := pgbulk.Upsert(t.Context(), conn, parted, pgbulk.Slice([][]any{{1, "x"}, {10 + i, "x"}}), pgbulk.Options{Strategy: s, Conflict: pgbulk.DoNothing, Returning: pgbulk.ReturnInserted(func(_ id, in bool) error {
+		_, err := upsert(t.Context(), conn, parted, pgbulk.Slice([][]any{{1, "x"}, {10 + i, "x"}}), settings{Strategy: s, SkipExisting: true, Returning: pgbulk.ReturnInserted(func(_ id, in bool) error {
 			if n++; !in {
 				t.Error("not inserted")
 			}
@@ -296,8 +286,8 @@ func TestReturningInsertedEverywhere(t *testing.T) {
 			must(t, conn, "delete from "+parted.Sanitize())
 			for _, want := range []bool{true, false} {
 				n := 0
-				_, err := pgbulk.Upsert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1, "x"}, {nil, nil}}),
-					pgbulk.Options{Strategy: s, Returning: pgbulk.ReturnInserted(func(r row, in bool) error {
+				_, err := upsert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1, "x"}, {nil, nil}}),
+					settings{Strategy: s, Returning: pgbulk.ReturnInserted(func(r row, in bool) error {
 						if n++; in != want {
 							t.Errorf("%v, %s: row %v: inserted %v", table, s, r, in)
 						}
@@ -354,7 +344,7 @@ func TestReturningBothWays(t *testing.T) {
 				ctx, cancel := contextWithTimeout(t, 2*time.Minute)
 				defer cancel()
 				source := pgbulk.Values(seq(rows, func(i int) []any { return []any{i, pad} }))
-				if _, err := pgbulk.Upsert(ctx, conn, table, source, pgbulk.Options{Strategy: s, Returning: returning}); err != nil {
+				if _, err := upsert(ctx, conn, table, source, settings{Strategy: s, Returning: returning}); err != nil {
 					t.Fatal(err)
 				}
 				if n != rows {
@@ -389,7 +379,7 @@ func TestReturningProperty(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Exec(ctx, "drop table "+table.Name.Sanitize())
-		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
 		for round := range 2 {
 			var rows [][]any
 			for i := range rapid.IntRange(0, 20).Draw(t, "rows") {
@@ -400,7 +390,7 @@ func TestReturningProperty(t *testing.T) {
 				returned[r.ID] = r
 				return nil
 			})
-			r, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice(rows), o)
+			r, err := upsert(ctx, conn, table, pgbulk.Slice(rows), o)
 			if err != nil {
 				t.Fatal(err)
 			}

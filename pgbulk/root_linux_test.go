@@ -68,23 +68,23 @@ func TestDiskFull(t *testing.T) {
 	must(t, conn, "create tablespace small location '"+dir+"'")
 	t.Cleanup(func() { must(t, openConn(t, server.DSN(pgtest.Unix)), "drop tablespace small") })
 	for _, s := range strategies {
-		for _, insert := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/insert=%v", name(s), insert), func(t *testing.T) {
+		for _, inserts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/insert=%v", name(s), inserts), func(t *testing.T) {
 				table := pgbulk.Table{Name: pgx.Identifier{"cramped"}, Columns: []string{"id", "pad"}, Key: []string{"id"}}
 				must(t, conn, "create table cramped (id int primary key, pad text) tablespace small")
 				must(t, conn, "alter table cramped alter pad set storage plain")
 				defer must(t, conn, "drop table cramped")
-				write := pgbulk.Upsert
-				if insert {
-					write = pgbulk.Insert
+				write := upsert
+				if inserts {
+					write = insert
 				}
 				few := pgbulk.Values(seq(100, func(i int) []any { return []any{-i, "x"} }))
-				if _, err := write(t.Context(), conn, table, few, pgbulk.Options{Strategy: s}); err != nil {
+				if _, err := write(t.Context(), conn, table, few, settings{Strategy: s}); err != nil {
 					t.Fatal(err)
 				}
 				before := digest(t, conn, table.Name)
 				pad := strings.Repeat("p", 7000)
-				_, err := write(t.Context(), conn, table, pgbulk.Values(seq(2400, func(i int) []any { return []any{i + 1, pad} })), pgbulk.Options{Strategy: s})
+				_, err := write(t.Context(), conn, table, pgbulk.Values(seq(2400, func(i int) []any { return []any{i + 1, pad} })), settings{Strategy: s})
 				var pgErr *pgconn.PgError
 				if !errors.As(err, &pgErr) || pgErr.Code != "53100" {
 					t.Fatalf("error %v, want disk full", err)
@@ -141,7 +141,7 @@ func TestTLS(t *testing.T) {
 	}
 	v := newVersioned(t, observer, 2000, 3000)
 	for i, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(i+1), pgbulk.Options{Strategy: s})
+		_, err := upsert(t.Context(), conn, v.table, v.at(i+1), settings{Strategy: s})
 		v.check(t, observer, conn, err, i, i+1)
 	}
 	if _, err := pgbulk.Exec(t.Context(), conn, "select $1::int", mrand.IntN(10)); err != nil {
@@ -156,7 +156,7 @@ func TestTLS(t *testing.T) {
 	}
 	ctx, cancel := contextWithTimeout(t, 100*time.Millisecond)
 	defer cancel()
-	_, err = pgbulk.Upsert(ctx, conn, v.table, v.at(9), pgbulk.Options{Strategy: pgbulk.Bind})
+	_, err = upsert(ctx, conn, v.table, v.at(9), settings{Strategy: pgbulk.Bind})
 	tx.Rollback(t.Context())
 	if err == nil {
 		t.Error("no error from a cancelled call")

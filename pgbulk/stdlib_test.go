@@ -33,12 +33,12 @@ func TestDatabaseSQL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := func(ids ...int) pgbulk.Rows {
+		rows := func(ids ...int) pgbulk.Source {
 			return pgbulk.Values(seq(len(ids), func(i int) []any { return []any{ids[i], "x"} }))
 		}
 		upsert := func(ids ...int) error {
 			return raw(conn, func(db pgbulk.DB) error {
-				_, err := pgbulk.Upsert(t.Context(), db, table, rows(ids...), pgbulk.Options{Strategy: s})
+				_, err := upsert(t.Context(), db, table, rows(ids...), settings{Strategy: s})
 				return err
 			})
 		}
@@ -72,13 +72,13 @@ func TestDatabaseSQL(t *testing.T) {
 		// A connection that had to be closed is not used again by database/sql.
 		ctx, cancel := context.WithCancel(t.Context())
 		err = raw(conn, func(db pgbulk.DB) error {
-			w, err := pgbulk.NewWriter[[]any](ctx, db, pgbulk.OpUpsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+			w, err := newWriter[[]any](ctx, db, opUpsert, table, settings{Strategy: s})
 			if err != nil {
 				return err
 			}
 			defer w.Close()
 			cancel()
-			return errors.Join(w.Write([]any{100, "x"}), w.Flush())
+			return errors.Join(w.Write(ctx, []any{100, "x"}), w.Flush(ctx))
 		})
 		if !errors.Is(err, context.Canceled) || count() != 5 {
 			t.Errorf("%q: %d rows, %v", s, count(), err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -18,75 +17,74 @@ import (
 // left out; an embedded struct's fields count as the struct's own, and those behind an embedded
 // pointer that is nil are NULL. Where Go could not tell two fields apart, neither is a column's,
 // unless their tags differ.
-func Structs[T any](rows iter.Seq[T]) Rows {
-	t := reflect.TypeFor[T]()
-	pointer := t.Kind() == reflect.Pointer
-	if pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return Rows{open: func([]string) (iter.Seq2[[]any, error], error) {
-			return nil, fmt.Errorf("rows of type %v are not structs", t)
-		}}
-	}
-	of := structsOf(t)
-	return Rows{structs: of, open: func(columns []string) (iter.Seq2[[]any, error], error) {
-		paths := make([][]int, len(columns))
-		for i, c := range columns {
-			f := of.fieldFor(c)
-			if f == nil {
-				return nil, fmt.Errorf("column %q has no field in %v", c, t)
-			}
-			paths[i] = f.path
+func Structs[T any](rows iter.Seq[T]) Source {
+	of, err := structsOf(reflect.TypeFor[T]())
+	return Source{structs: of, open: func(columns []string) (iter.Seq2[[]any, error], error) {
+		if err != nil {
+			return nil, err
+		}
+		values, err := valuesOf[T](of, columns)
+		if err != nil {
+			return nil, err
 		}
 		if rows == nil {
 			return nil, errNoSource
 		}
 		return func(yield func([]any, error) bool) {
-			// One struct and one slice serve all rows. Values of the types that are encoded here
-			// are handed on by address, which saves the allocation that putting them in an
-			// interface costs.
-			var row T
-			var v reflect.Value
-			values := make([]any, len(paths))
-			byAddress := make([]bool, len(paths))
-			if !pointer {
-				v = reflect.ValueOf(&row).Elem()
-				for i, path := range paths {
-					field, err := v.FieldByIndexErr(path)
-					if err != nil || behindPointer(t, path) {
-						continue
-					}
-					switch p := field.Addr().Interface().(type) {
-					case *string, *[]byte, *int, *int16, *int32, *int64, *float32, *float64, *time.Time, *[16]byte, *pgtype.UUID, *pgtype.Numeric:
-						values[i], byAddress[i] = p, true
-					}
-				}
-			}
-			for row = range rows {
-				if pointer {
-					if v = reflect.ValueOf(row); v.IsNil() {
-						yield(nil, errors.New("the row is a nil pointer"))
-						return
-					}
-					v = v.Elem()
-				}
-				for i, path := range paths {
-					if byAddress[i] {
-						continue
-					}
-					if field, err := v.FieldByIndexErr(path); err == nil {
-						values[i] = field.Interface()
-					} else { // behind an embedded pointer that is nil
-						values[i] = nil
-					}
-				}
-				if !yield(values, nil) {
+			for row := range rows {
+				if v, err := values(row); !yield(v, err) || err != nil {
 					return
 				}
 			}
 		}, nil
 	}}
+}
+
+// valuesOf returns what gives a struct's values for columns, always in the same slice. Values of the
+// types that are encoded here are handed on by address, which saves the allocation that putting
+// them in an interface costs.
+func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), error) {
+	paths := make([][]int, len(columns))
+	for i, c := range columns {
+		f := of.fieldFor(c)
+		if f == nil {
+			return nil, fmt.Errorf("column %q has no field in %v", c, of.of)
+		}
+		paths[i] = f.path
+	}
+	row := new(T)
+	v := reflect.ValueOf(row).Elem()
+	pointer := v.Kind() == reflect.Pointer
+	values, byAddress := make([]any, len(paths)), make([]bool, len(paths))
+	for i, path := range paths {
+		if pointer || behindPointer(of.of, path) {
+			continue
+		}
+		switch p := v.FieldByIndex(path).Addr().Interface().(type) {
+		case *string, *[]byte, *int, *int16, *int32, *int64, *float32, *float64, *time.Time, *[16]byte, *pgtype.UUID, *pgtype.Numeric:
+			values[i], byAddress[i] = p, true
+		}
+	}
+	return func(given T) ([]any, error) {
+		*row = given
+		at := v
+		if pointer {
+			if v.IsNil() {
+				return nil, errors.New("the row is a nil pointer")
+			}
+			at = v.Elem()
+		}
+		for i, path := range paths {
+			if byAddress[i] {
+				continue
+			}
+			values[i] = nil // behind an embedded pointer that is nil
+			if field, err := at.FieldByIndexErr(path); err == nil {
+				values[i] = field.Interface()
+			}
+		}
+		return values, nil
+	}, nil
 }
 
 // structs are the fields of a struct that can be columns.
@@ -101,10 +99,16 @@ type structField struct {
 	path   []int
 }
 
-// structsOf lists the fields of a struct. As in Go, one that is embedded less deeply hides others
+// structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is embedded less deeply hides others
 // of the same name, and those that are embedded equally deeply hide each other. The name is that of
 // the tag, if there is one.
-func structsOf(t reflect.Type) *structs {
+func structsOf(t reflect.Type) (*structs, error) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("rows of type %v are not structs", t)
+	}
 	s := &structs{of: t}
 	s.walk(t, nil, nil)
 	hidden := func(f structField) bool {
@@ -115,7 +119,7 @@ func structsOf(t reflect.Type) *structs {
 	}
 	fields := slices.Clone(s.fields)
 	s.fields = slices.DeleteFunc(fields, hidden)
-	return s
+	return s, nil
 }
 
 // walk goes through a struct at a path, within other structs.
@@ -213,37 +217,3 @@ func (s *structs) columnsOf(table []string) (columns []string, paths [][]int, er
 }
 
 func (s *structs) nameOf(f *structField) string { return s.of.FieldByIndex(f.path).Name }
-
-// guess are the columns as far as they can be known without the table: those that are named in
-// known, the tags, and else the names with underscores between their words.
-func (s *structs) guess(known ...string) []string {
-	columns := make([]string, len(s.fields))
-	for i, f := range s.fields {
-		j := slices.IndexFunc(known, func(c string) bool {
-			field := s.fieldFor(c)
-			return field != nil && slices.Equal(field.path, f.path)
-		})
-		switch {
-		case j >= 0:
-			columns[i] = known[j]
-		case f.tagged:
-			columns[i] = f.name
-		default:
-			columns[i] = underscored(f.name)
-		}
-	}
-	return columns
-}
-
-// underscored is user_id for UserID, and http_server for HTTPServer.
-func underscored(name string) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) && runes[i-1] != '_' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}

@@ -53,7 +53,7 @@ func sweep(t *testing.T, conn *pgx.Conn, n, size int, exist bool) {
 	to := pgbulk.Table{Name: table, Columns: []string{"id", "colA", "colB", "colC", "colD"}, Key: []string{"id"}}
 	upsert := func(s pgbulk.Strategy) func() error {
 		return func() error {
-			_, err := pgbulk.Upsert(t.Context(), conn, to, pgbulk.Slice(rows), pgbulk.Options{Strategy: s})
+			_, err := upsert(t.Context(), conn, to, pgbulk.Slice(rows), settings{Strategy: s})
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func TestTexts(t *testing.T) {
 	writes := []struct {
 		what string
 		call callFunc
-	}{{"upsert", pgbulk.Upsert}, {"insert", pgbulk.Insert}}
+	}{{"upsert", upsert}, {"insert", insert}}
 	for _, c := range texts {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a "+c.sql), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		plain := "insert into " + table.Name.Sanitize() + " values (2, '%s')"
@@ -99,11 +99,11 @@ func TestTexts(t *testing.T) {
 					continue
 				}
 				for _, write := range writes[:short(1, 2)] {
-					_, err := write.call(t.Context(), conn, table, pgbulk.Slice([][]any{{2, text}}), pgbulk.Options{Strategy: s})
+					_, err := write.call(t.Context(), conn, table, pgbulk.Slice([][]any{{2, text}}), settings{Strategy: s})
 					if got := stored(err); got != want {
 						t.Errorf("%s %s %q, %s: %q, want %q: %v", write.what, c.sql, text, name(s), got, want, err)
 					}
-					_, err = write.call(t.Context(), conn, table, pgbulk.Slice([][]any{{1, c.value}, {2, text}}), pgbulk.Options{Strategy: s})
+					_, err = write.call(t.Context(), conn, table, pgbulk.Slice([][]any{{1, c.value}, {2, text}}), settings{Strategy: s})
 					if got := stored(err); got != want && got != "refused" {
 						t.Errorf("%s %s %q after %v, %s: %q, want %q", write.what, c.sql, text, c.value, name(s), got, want)
 					}
@@ -139,7 +139,7 @@ func TestTextAfterNulls(t *testing.T) {
 	conn := connect(t)
 	for _, nulls := range []int{1, 100, 3000, 5000} {
 		for _, s := range strategies {
-			for _, call := range []callFunc{pgbulk.Insert, pgbulk.Upsert} {
+			for _, call := range []callFunc{insert, upsert} {
 				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a interval, b text"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
 				rows := pgbulk.Values(seq(4000, func(i int) []any {
 					if i < nulls {
@@ -147,7 +147,7 @@ func TestTextAfterNulls(t *testing.T) {
 					}
 					return []any{i, fmt.Sprintf("%d hours", i), nil}
 				}))
-				o := pgbulk.Options{Strategy: s, ChunkRows: 500} // so that statements are under way
+				o := settings{Strategy: s, ChunkRows: 500} // so that statements are under way
 				_, err := call(t.Context(), conn, table, rows, o)
 				if err != nil {
 					t.Errorf("%d NULLs, %s: %v", nulls, name(s), err)

@@ -26,12 +26,12 @@ func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
 
 // traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it
 // has ended.
-func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
+func traceQuery(ctx context.Context, conn *pgx.Conn, sql func() string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
 	tracer := tracerOf(conn)
 	if tracer == nil {
 		return ctx, func(pgconn.CommandTag, error) {}
 	}
-	ctx = tracer.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{SQL: sql, Args: args})
+	ctx = tracer.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{SQL: sql(), Args: args})
 	return ctx, func(tag pgconn.CommandTag, err error) {
 		tracer.TraceQueryEnd(ctx, conn, pgx.TraceQueryEndData{CommandTag: tag, Err: err})
 	}
@@ -40,51 +40,37 @@ func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (co
 // errNoEnd is what a tracer is told of a call that never returned.
 var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
 
-// traced runs a call between the tracer's two calls. An insert that lets conflicts fail and returns
-// nothing is traced as pgx's CopyFrom, with any strategy, if the tracer supports that. All other
-// calls are traced as one query, with the statement for a single row and without arguments.
-func (p *plan) traced(ctx context.Context, call func(context.Context) (Result, error)) (result Result, err error) {
-	tracer := tracerOf(p.conn)
-	if tracer == nil {
-		return call(ctx)
+// traced tells a connection's tracer that a call begins, and returns what tells it that it has
+// ended. An insert that lets conflicts fail and returns nothing is traced as pgx's CopyFrom, with
+// any strategy, if the tracer supports that. All other calls are traced as one query, with the
+// statement for a single row and without arguments.
+func (p *plan) traced(ctx context.Context) (context.Context, func(Result, error)) {
+	copies, ok := tracerOf(p.conn).(pgx.CopyFromTracer)
+	if !ok || p.op != opInsert || p.skipExisting || p.Returning != nil {
+		ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
+		return ctx, func(r Result, err error) { ended(p.op.tag(r.Affected), err) }
 	}
-	copies, ok := tracer.(pgx.CopyFromTracer)
-	var end func(Result, error)
-	if ok && p.op == OpInsert && p.options.Conflict == Fail && p.options.Returning == nil {
-		ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
-		end = func(r Result, err error) {
-			copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
-		}
-	} else {
-		var ended func(pgconn.CommandTag, error)
-		ctx, ended = traceQuery(ctx, p.conn, p.oneRow(), nil)
-		end = func(r Result, err error) { ended(p.op.tag(r.Affected), err) }
+	ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
+	return ctx, func(r Result, err error) {
+		copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
 	}
-	err = errNoEnd
-	defer func() { end(result, err) }()
-	return call(ctx)
 }
 
 // oneRow is the statement for one row.
 func (p *plan) oneRow() string {
-	o := p.options
-	o.fillSet(&p.table)
-	o.fillWhere()
-	head, tail := p.table.parts(p.op, &o, func(string) string { return "" })
-	var values strings.Builder
+	s := p.settings
+	s.fillSet(&p.table)
+	head, tail := s.parts(&p.table, func(string) string { return "" })
+	var values []string
 	for i := range p.table.Columns {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		fmt.Fprintf(&values, "$%d", i+1)
+		values = append(values, fmt.Sprintf("$%d", i+1))
 	}
-	return head + "values (" + values.String() + ")" + tail
+	return head + "values (" + strings.Join(values, ", ") + ")" + tail
 }
 
 // tag is the command tag of a statement.
-func (op Operation) tag(affected int64) pgconn.CommandTag {
-	switch op {
-	case OpUpdate, OpDelete:
+func (op operation) tag(affected int64) pgconn.CommandTag {
+	if op.byKey() {
 		return pgconn.NewCommandTag(fmt.Sprint(strings.ToUpper(string(op)), " ", affected))
 	}
 	return pgconn.NewCommandTag(fmt.Sprint("INSERT 0 ", affected))

@@ -67,22 +67,22 @@ func TestTracing(t *testing.T) {
 			must(t, setup, "truncate "+name)
 			table := pgbulk.Table{Name: pgx.Identifier{name}, Columns: []string{"id", "a"}, Key: []string{"id"}}
 			rows := pgbulk.Slice([][]any{{1, "x"}, {2, "y"}})
-			o := pgbulk.Options{Strategy: s}
+			o := settings{Strategy: s}
 			var errs []error
 			call := func(_ any, err error) { errs = append(errs, err) }
-			call(pgbulk.Insert(t.Context(), conn, table, rows, o))
-			call(pgbulk.Insert(t.Context(), conn, table, rows, o)) // fails
-			call(pgbulk.Upsert(t.Context(), conn, table, rows, o))
-			call(pgbulk.Update(t.Context(), conn, table, rows, o))
+			call(insert(t.Context(), conn, table, rows, o))
+			call(insert(t.Context(), conn, table, rows, o)) // fails
+			call(upsert(t.Context(), conn, table, rows, o))
+			call(update(t.Context(), conn, table, rows, o))
 			table.Name[0] = "no_such_table"
-			call(pgbulk.Upsert(t.Context(), conn, table, rows, o)) // fails
+			call(upsert(t.Context(), conn, table, rows, o)) // fails
 			table.Name[0] = name
 			func() {
 				defer func() { recover() }()
-				pgbulk.Upsert(t.Context(), conn, table, pgbulk.Values(func(func([]any) bool) { panic("no") }), o)
+				upsert(t.Context(), conn, table, pgbulk.Values(func(func([]any) bool) { panic("no") }), o)
 			}()
 			table.Columns = nil
-			call(pgbulk.Delete(t.Context(), conn, table, pgbulk.Slice([][]any{{1}, {7}}), o))
+			call(remove(t.Context(), conn, table, pgbulk.Slice([][]any{{1}, {7}}), o))
 			call(pgbulk.Exec(t.Context(), conn, "delete from "+name+" where id = $1", 2))
 			want := strings.Split(strings.ReplaceAll(`insert into "@" as t ("id", "a") values ($1, $2) []
 end of 1: INSERT 0 2 false

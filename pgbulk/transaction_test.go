@@ -17,7 +17,7 @@ func TestManyCallsInTransaction(t *testing.T) {
 		must(t, conn, "begin")
 		count := func(calls int) int {
 			for range calls {
-				if _, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s}); err != nil {
+				if _, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s}); err != nil {
 					t.Fatal(err)
 				}
 			}

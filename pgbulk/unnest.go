@@ -39,60 +39,88 @@ type field struct {
 // array_recv in PostgreSQL's arrayfuncs.c.
 const unnestHeader = 5 * 4
 
-// unnestChunk sends the chunk as one INSERT ... SELECT with an array a column, whose elements
+// unnest is bind with one INSERT ... SELECT for each chunk, and an array a column, whose elements
 // unnest has in step
 // (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An
 // element of a binary array looks as a parameter does. The statement is the same for any number of
 // rows, and is parsed once.
-func (w *writer) unnestChunk() {
-	c, columns := &w.chunk, len(w.columns)
-	w.startBind()
-	s := w.stream
-	if s.stop.Load() {
+type unnest struct {
+	bind
+	arrays []uint32 // types of arrays of the columns' types; nil if unnest cannot give the columns back
+}
+
+func newUnnest(c *call) *unnest {
+	u := &unnest{bind: bind{call: c}}
+	u.bind.write = u.write
+	return u
+}
+
+func (u *unnest) begin([]any) { u.arrays = arrayTypes(u.m, u.columns) }
+
+func (u *unnest) late() { u.arrays, u.parsed = nil, 0 }
+
+func (u *unnest) name() Strategy {
+	if u.arrays == nil && u.n > 0 {
+		return Bind
+	}
+	return Unnest
+}
+
+// write writes the chunk.
+func (u *unnest) write() {
+	c, s, columns := &u.chunk, u.stream, len(u.columns)
+	if u.arrays == nil || u.out != nil || c.rows() == 1 {
+		u.values()
 		return
 	}
-	parse := w.parsed != unnested
+	parse := u.parsed != unnested
 	if parse {
-		w.sql = append(w.sql[:0], w.head...)
-		if w.sorted() {
-			w.sql = append(w.sql, "select * from ("...)
-		}
-		w.sql = append(w.sql, "select "...)
-		for i := range columns {
-			if i > 0 {
-				w.sql = append(w.sql, ',')
-			}
-			w.sql = append(strconv.AppendInt(append(w.sql, "unnest($"...), int64(i+1), 10), ')')
-		}
-		if w.sorted() {
-			w.sql = append(w.sql, ") as v ("+quoteAll(w.table.Columns)+")"+w.orderBy()...)
-		}
-		w.sql = append(w.sql, w.tail...)
-		s.parse(w.sql, w.arrays, columns)
-		w.parsed = unnested
+		u.sign()
+		u.appendSelect()
+		s.parse(alias(u.sql), u.arrays, columns)
+		u.parsed = unnested
 	}
-	w.sent = append(w.sent, c.first)
-	w.fields, w.sizes = c.appendFields(w.fields[:0], w.sizes, columns)
-	s.bind("", w.formats, columns, c.size()+columns*(4+unnestHeader)+w.resultFormats())
+	u.fields, u.sizes = c.appendFields(u.fields[:0], u.sizes, columns)
+	s.bind(u.formats, columns, c.size()+columns*(4+unnestHeader)+u.resultFormats())
 	for i := range columns {
-		s.int32(unnestHeader + w.sizes[i])
+		s.int32(unnestHeader + u.sizes[i])
 		s.int32(1) // dimension
 		s.int32(1) // NULLs are allowed
-		s.int32(int(w.columns[i].oid))
+		s.int32(int(u.columns[i].oid))
 		s.int32(c.rows())
 		s.int32(1)
-		for j := i; j < len(w.fields); j += columns {
-			f := w.fields[j]
+		for j := i; j < len(u.fields); j += columns {
+			f := u.fields[j]
 			s.bytes(c.data[f.at : f.at+f.n])
 			if f.ref >= 0 {
 				s.refer(c.refs[f.ref].value)
 			}
 		}
 	}
-	w.executeRows()
+	u.execute()
 	if parse {
-		s.flush() // see bindChunk
+		s.flush() // see values
 	}
+}
+
+// appendSelect makes the statement.
+func (u *unnest) appendSelect() {
+	u.sql = append(u.sql[:0], u.head...)
+	if u.sorted() {
+		u.sql = append(u.sql, "select * from ("...)
+	}
+	for i := range u.columns {
+		before := ","
+		if i == 0 {
+			before = "select "
+		}
+		u.sql = append(append(u.sql, before...), "unnest($"...)
+		u.sql = append(strconv.AppendInt(u.sql, int64(i+1), 10), ')')
+	}
+	if u.sorted() {
+		u.sql = append(u.sql, u.asSorted()...)
+	}
+	u.sql = append(u.sql, u.tail...)
 }
 
 // unnested stands for the number of rows of a statement that takes any.

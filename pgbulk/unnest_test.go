@@ -41,11 +41,11 @@ func TestAuto(t *testing.T) {
 			}
 		}
 		to := pgbulk.Table{Name: table, Columns: []string{"id", "name"}, Key: []string{"id"}}
-		call := pgbulk.Upsert
+		call := upsert
 		if c.insert {
-			call = pgbulk.Insert
+			call = insert
 		}
-		r, err := call(t.Context(), conn, to, pgbulk.Slice(rows), pgbulk.Options{})
+		r, err := call(t.Context(), conn, to, pgbulk.Slice(rows), settings{})
 		if err != nil || r.Strategy != c.want || r.Affected != int64(c.rows) {
 			t.Errorf("%s, %d rows of %d bytes: %s, %v, want %s", c.columns, c.rows, c.size, fmt.Sprint(r), err, c.want)
 		}

@@ -22,17 +22,17 @@ func TestUpdateAndDelete(t *testing.T) {
 			table := pgbulk.Table{Name: newTable(t, conn, "a int, b text, v int, note varchar(5), primary key (a, b)"), Columns: []string{"note", "b", "v", "a"}, Key: []string{"a", "b"}}
 			must(t, conn, "insert into "+table.Name.Sanitize()+" values (1, 'x', 10, 'old'), (1, 'y', 20, 'old'), (2, 'x', 30, null)")
 			for i, c := range []struct {
-				call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
-				o     pgbulk.Options
+				call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error)
+				o     settings
 				rows  [][]any
 				want  string
 				count int64
 			}{
-				{pgbulk.Update, pgbulk.Options{}, [][]any{{"new", "x", 11, 1}, {nil, "none", 1, 1}, {nil, nil, 1, nil}}, "(1,x,11,new) (1,y,20,old) (2,x,30,)", 1},
-				{pgbulk.Update, pgbulk.Options{Set: []string{"v"}}, [][]any{{"not", "y", 21, 1}, {"not", "x", nil, 2}}, "(1,x,11,new) (1,y,21,old) (2,x,,)", 2},
-				{pgbulk.Update, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"v": "t.v + excluded.v"}, Where: "t.note = 'old'"}, [][]any{{"more", "y", 9, 1}, {"more", "x", 9, 1}}, "(1,x,11,new) (1,y,30,more) (2,x,,)", 1},
-				{pgbulk.Update, pgbulk.Options{Set: []string{}, SetTo: map[string]pgbulk.SQL{"note": "default"}}, [][]any{{"", "y", 0, 1}}, "(1,x,11,new) (1,y,30,) (2,x,,)", 1},
-				{pgbulk.Delete, pgbulk.Options{Where: "t.v = excluded.v"}, [][]any{{"", "x", 10, 1}, {"", "y", 30, 1}, {"", "y", 30, 1}}, "(1,x,11,new) (2,x,,)", 1},
+				{update, settings{}, [][]any{{"new", "x", 11, 1}, {nil, "none", 1, 1}, {nil, nil, 1, nil}}, "(1,x,11,new) (1,y,20,old) (2,x,30,)", 1},
+				{update, settings{Set: []string{"v"}}, [][]any{{"not", "y", 21, 1}, {"not", "x", nil, 2}}, "(1,x,11,new) (1,y,21,old) (2,x,,)", 2},
+				{update, settings{SetTo: map[string]pgbulk.SQL{"v": "t.v + excluded.v"}, Where: "t.note = 'old'"}, [][]any{{"more", "y", 9, 1}, {"more", "x", 9, 1}}, "(1,x,11,new) (1,y,30,more) (2,x,,)", 1},
+				{update, settings{Set: []string{}, SetTo: map[string]pgbulk.SQL{"note": "default"}}, [][]any{{"", "y", 0, 1}}, "(1,x,11,new) (1,y,30,) (2,x,,)", 1},
+				{remove, settings{Where: "t.v = excluded.v"}, [][]any{{"", "x", 10, 1}, {"", "y", 30, 1}, {"", "y", 30, 1}}, "(1,x,11,new) (2,x,,)", 1},
 			} {
 				c.o.Strategy = s
 				r, err := c.call(t.Context(), conn, table, pgbulk.Slice(c.rows), c.o)
@@ -44,13 +44,13 @@ func TestUpdateAndDelete(t *testing.T) {
 				}
 			}
 			table.Columns = nil
-			r, err := pgbulk.Delete(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "x"}, {3, "x"}}), pgbulk.Options{Strategy: s})
+			r, err := remove(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "x"}, {3, "x"}}), settings{Strategy: s})
 			if got := content(t, conn, table.Name, "a, b"); err != nil || got != "(1,x,11,new)" || r.Affected != 1 {
 				t.Errorf("delete by key alone: %+v, %v, table %s", r, err, got)
 			}
 			// The server's error about a row of an update: the third is too long for its column.
 			table.Columns = []string{"a", "b", "note"}
-			_, err = pgbulk.Update(t.Context(), conn, table, pgbulk.Slice([][]any{{5, "", ""}, {6, "", ""}, {1, "x", "far too long"}, {7, "", ""}}), pgbulk.Options{Strategy: s})
+			_, err = update(t.Context(), conn, table, pgbulk.Slice([][]any{{5, "", ""}, {6, "", ""}, {1, "x", "far too long"}, {7, "", ""}}), settings{Strategy: s})
 			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
 				t.Errorf("error %v, want row 2", err)
 			}
@@ -86,7 +86,7 @@ func TestUpdateKeyTwice(t *testing.T) {
 						must(t, conn, "insert into "+table.Name.Sanitize()+" values ($1, -1) on conflict do nothing", k)
 					}
 					before := digest(t, conn, table.Name)
-					_, err := pgbulk.Update(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s, ChunkRows: chunk})
+					_, err := update(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, ChunkRows: chunk})
 					e, ok := errors.AsType[*pgbulk.Error](err)
 					if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
 						t.Fatalf("error %v", err)
@@ -109,18 +109,15 @@ func TestByKeyRefusals(t *testing.T) {
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
 	keys := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id"}, Key: []string{"id"}}
 	for _, c := range []struct {
-		call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
+		call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error)
 		table pgbulk.Table
-		o     pgbulk.Options
+		o     settings
 		want  string
 	}{
-		{pgbulk.Update, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
-		{pgbulk.Delete, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
-		{pgbulk.Update, table, pgbulk.Options{Conflict: pgbulk.DoNothing}, "options about conflicts"},
-		{pgbulk.Update, table, pgbulk.Options{OverridingSystem: true}, "OverridingSystem works only"},
-		{pgbulk.Update, keys, pgbulk.Options{}, "no columns to set"},
-		{pgbulk.Update, table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
-		{pgbulk.Delete, table, pgbulk.Options{Set: []string{"a"}}, "do not work with Delete"},
+		{update, pgbulk.Table{Name: table.Name, Columns: table.Columns}, settings{}, "no key columns"},
+		{remove, pgbulk.Table{Name: table.Name, Columns: table.Columns}, settings{}, "no key columns"},
+		{update, keys, settings{}, "no columns to set"},
+		{update, table, settings{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
 	} {
 		_, err := c.call(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -174,12 +171,12 @@ func TestByKeyProperty(t *testing.T) {
 			}
 			rows = append(rows, row)
 		}
-		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk"), Where: "t.grp <> '0'"}
+		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk"), Where: "t.grp <> '0'"}
 		table := pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}
-		remove := rapid.Bool().Draw(t, "delete")
-		call, sql := pgbulk.Update, "update "+theirs+" set "+strings.TrimPrefix(sets, ", ")+" where id = $1 and grp <> '0'"
-		if remove {
-			call, sql = pgbulk.Delete, "delete from "+theirs+" where id = $1 and grp <> '0'"
+		removes := rapid.Bool().Draw(t, "delete")
+		call, sql := update, "update "+theirs+" set "+strings.TrimPrefix(sets, ", ")+" where id = $1 and grp <> '0'"
+		if removes {
+			call, sql = remove, "delete from "+theirs+" where id = $1 and grp <> '0'"
 			table.Columns = nil
 			for i := range rows {
 				rows[i] = rows[i][:1]

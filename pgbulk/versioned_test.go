@@ -23,13 +23,13 @@ type versioned struct {
 func newVersioned(t testing.TB, conn *pgx.Conn, rows, padBytes int) *versioned {
 	v := &versioned{rows: rows, pad: strings.Repeat("p", padBytes)}
 	v.table = pgbulk.Table{Name: newTable(t, conn, "id int primary key, version int not null check (version <> -1), pad text"), Columns: []string{"id", "version", "pad"}, Key: []string{"id"}}
-	if _, err := pgbulk.Insert(context.Background(), conn, v.table, v.at(0), pgbulk.Options{}); err != nil {
+	if _, err := insert(context.Background(), conn, v.table, v.at(0), settings{}); err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func (v *versioned) at(version int) pgbulk.Rows { return pgbulk.Fallible(v.rowsAt(version)) }
+func (v *versioned) at(version int) pgbulk.Source { return pgbulk.Fallible(v.rowsAt(version)) }
 
 func (v *versioned) rowsAt(version int) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
@@ -45,7 +45,7 @@ func (v *versioned) rowsAt(version int) iter.Seq2[[]any, error] {
 // that comes back, if rows do.
 type writing struct {
 	name  string
-	write func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error
+	write func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, returned func() error) error
 }
 
 type comesBack struct {
@@ -54,37 +54,32 @@ type comesBack struct {
 }
 
 var writings = []writing{
-	{"upsert", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
-		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+	{"upsert", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
+		_, err := upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"update", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
-		_, err := pgbulk.Update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+	{"update", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
+		_, err := update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"set to", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+	{"set to", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
 		o.SetTo = map[string]pgbulk.SQL{"version": "case when excluded.version = -1 then -1 else t.version + 1 end"}
 		o.Where = "t.id = excluded.id"
-		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		_, err := upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"upsert returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error {
+	{"upsert returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, returned func() error) error {
 		o.Returning = pgbulk.ReturnInserted(func(comesBack, bool) error { return returned() })
-		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		_, err := upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"update returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error {
+	{"update returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, returned func() error) error {
 		o.Returning = pgbulk.Return(func(comesBack) error { return returned() })
-		_, err := pgbulk.Update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		_, err := update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"upsert compressed", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
-		o.Compression = compressed
-		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
-		return err
-	}},
-	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
-		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpUpsert, v.table, pgbulk.WriterOptions{Options: o})
+	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
+		w, err := newWriter[[]any](ctx, conn, opUpsert, v.table, o)
 		if err != nil {
 			return err
 		}
@@ -92,7 +87,7 @@ var writings = []writing{
 		n := 0
 		for row, err := range rows {
 			if err == nil {
-				err = w.Write(row)
+				err = w.Write(ctx, row)
 			} else {
 				err = &pgbulk.Error{Row: n, LastRow: n, Err: err}
 			}
@@ -101,7 +96,7 @@ var writings = []writing{
 			}
 			n++
 		}
-		return w.Flush()
+		return w.Flush(ctx)
 	}},
 }
 
@@ -135,7 +130,6 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("transaction status %c after %v", status, err)
 	} else {
 		usable(t, conn)
-		asBefore(t, conn)
 	}
 	if err != nil && e.Closed != conn.IsClosed() {
 		t.Fatalf("closed: %v, reported: %v: %v", conn.IsClosed(), e.Closed, err)
@@ -148,14 +142,6 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("version %d instead of %d after error %v", got, before, err)
 	}
 	return got
-}
-
-// asBefore checks that Options.Compression has left nothing behind.
-func asBefore(t testing.TB, conn *pgx.Conn) {
-	t.Helper()
-	if c := get[string](t, conn, "show default_toast_compression"); c != "pglz" {
-		t.Fatalf("afterwards the default for compression is %s", c)
-	}
 }
 
 // gone waits until a backend has ended.

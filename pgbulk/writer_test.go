@@ -29,32 +29,32 @@ func TestWriter(t *testing.T) {
 		B  []byte
 	}
 	for _, s := range strategies {
-		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {
+		for _, op := range []operation{opInsert, opUpsert} {
 			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
 				table := pgbulk.Table{Name: newTable(t, observer, "id int primary key, a text check (a <> 'bad'), b bytea"), Key: []string{"id"}}
 				count := func() int { return get[int](t, observer, "select count(*) from "+table.Name.Sanitize()) }
-				w, err := pgbulk.NewWriter[row](t.Context(), pool, op, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s, ChunkRows: 3}, CommitEvery: 10})
+				w, err := newWriter[row](t.Context(), pool, op, table, settings{Strategy: s, ChunkRows: 3, Every: 10})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer w.Close()
-				if err := w.Flush(); err != nil {
+				if err := w.Flush(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				b := []byte("0")
 				for i := range 25 {
 					b[0] = byte('0' + i) // the same slice for all rows
-					if err := w.Write(row{i, fmt.Sprint("row", i), b}); err != nil {
+					if err := w.Write(t.Context(), row{i, fmt.Sprint("row", i), b}); err != nil {
 						t.Fatal(err)
 					}
-					if n := count(); n != (i+1)/10*10 || w.Committed().Rows != n {
-						t.Fatalf("after %d rows %d are in, %+v reported", i+1, n, w.Committed())
+					if n := count(); n != (i+1)/10*10 || w.committed.Rows != n {
+						t.Fatalf("after %d rows %d are in, %+v reported", i+1, n, w.committed)
 					}
 				}
-				if err := w.Flush(); err != nil {
+				if err := w.Flush(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if r := w.Committed(); count() != 25 || r.Rows != 25 || r.Affected != 25 {
+				if r := w.committed; count() != 25 || r.Rows != 25 || r.Affected != 25 {
 					t.Fatalf("%d rows are in, %+v reported", count(), r)
 				}
 				if bad := get[int](t, observer, "select count(*) from "+table.Name.Sanitize()+" where a <> 'row' || id or b <> convert_to(chr(48 + id), 'UTF8')"); bad != 0 {
@@ -68,22 +68,22 @@ func TestWriter(t *testing.T) {
 					if i == 38 {
 						a = "bad"
 					}
-					failed = w.Write(row{i, a, nil})
+					failed = w.Write(t.Context(), row{i, a, nil})
 				}
 				if failed == nil {
-					failed = w.Flush()
+					failed = w.Flush(t.Context())
 				}
 				e, ok := errors.AsType[*pgbulk.Error](failed)
 				if !ok || e.Row > 38 || e.LastRow < 38 || e.Row < 35 {
 					t.Errorf("error %v", failed)
 				}
-				if err := w.Write(row{}); err != failed {
+				if err := w.Write(t.Context(), row{}); err != failed {
 					t.Errorf("after an error: %v", err)
 				}
-				if err := w.Flush(); err != failed {
+				if err := w.Flush(t.Context()); err != failed {
 					t.Errorf("after an error: %v", err)
 				}
-				if r := w.Committed(); count() != 35 || r.Rows != 35 {
+				if r := w.committed; count() != 35 || r.Rows != 35 {
 					t.Errorf("%d rows are in, %+v reported", count(), r)
 				}
 				w.Close()
@@ -102,17 +102,17 @@ func TestWriterClose(t *testing.T) {
 	for _, s := range strategies {
 		conn := connect(t)
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key"), Columns: []string{"id"}, Key: []string{"id"}}
-		w, err := pgbulk.NewWriter[[]any](t.Context(), conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s, ChunkRows: 2}})
+		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s, ChunkRows: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 20 {
-			if err := w.Write([]any{i}); err != nil {
+			if err := w.Write(t.Context(), []any{i}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.Close()
-		if err := w.Write([]any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
+		if err := w.Write(t.Context(), []any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("after Close: %v", err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
@@ -122,15 +122,12 @@ func TestWriterClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pgbulk.NewWriter[[]any](t.Context(), tx, pgbulk.OpInsert, table, pgbulk.WriterOptions{CommitEvery: 1}); err == nil || !strings.Contains(err.Error(), "cannot commit") {
-			t.Errorf("CommitEvery in a transaction: %v", err)
-		}
-		w, err = pgbulk.NewWriter[[]any](t.Context(), tx, pgbulk.OpInsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+		w, err = newWriter[[]any](t.Context(), tx, opInsert, table, settings{Strategy: s})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			if err := errors.Join(w.Write([]any{i}), w.Flush()); err != nil {
+			if err := errors.Join(w.Write(t.Context(), []any{i}), w.Flush(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -149,30 +146,30 @@ func TestWriterClose(t *testing.T) {
 // be read as the wrong type: those of an int8 are valid for a float8 too.
 func TestWriterAlteredTable(t *testing.T) {
 	for _, s := range strategies {
-		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {
+		for _, op := range []operation{opInsert, opUpsert} {
 			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
 				conn, other := connect(t), connect(t)
 				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
-				w, err := pgbulk.NewWriter[[]any](t.Context(), conn, op, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+				w, err := newWriter[[]any](t.Context(), conn, op, table, settings{Strategy: s})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer w.Close()
 				for i := range 2 {
-					if err := errors.Join(w.Write([]any{i, 4607182418800017408}), w.Flush()); err != nil {
+					if err := errors.Join(w.Write(t.Context(), []any{i, 4607182418800017408}), w.Flush(t.Context())); err != nil {
 						t.Fatal(err)
 					}
 				}
 				must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
 				for i := range 40 { // enough that Auto copies
-					if err = w.Write([]any{2 + i, 4607182418800017408}); err != nil {
+					if err = w.Write(t.Context(), []any{2 + i, 4607182418800017408}); err != nil {
 						break
 					}
 				}
 				if err == nil {
-					err = w.Flush()
+					err = w.Flush(t.Context())
 				}
-				if s == pgbulk.Auto && op == pgbulk.OpInsert || s == pgbulk.Copy && op == pgbulk.OpInsert {
+				if s == pgbulk.Auto && op == opInsert || s == pgbulk.Copy && op == opInsert {
 					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
 						t.Errorf("error %v", err)
 					}
@@ -194,7 +191,7 @@ func TestWriterMemory(t *testing.T) {
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		must(t, conn, "alter table "+table.Name.Sanitize()+" alter a set storage external")
-		w, err := pgbulk.NewWriter[[]any](t.Context(), conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,14 +204,14 @@ func TestWriterMemory(t *testing.T) {
 		before, most := heap(), uint64(0)
 		n := short(500, 1000)
 		for i := range n {
-			if err := w.Write([]any{i, make([]byte, 64<<10)}); err != nil {
+			if err := w.Write(t.Context(), []any{i, make([]byte, 64<<10)}); err != nil {
 				t.Fatal(err)
 			}
 			if i%100 == 99 {
 				most = max(most, heap())
 			}
 		}
-		if err := w.Flush(); err != nil {
+		if err := w.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
@@ -242,8 +239,8 @@ func TestWriterProperty(t *testing.T) {
 			}
 		}
 		columns := []string{"id", "c0", "c1"}
-		o := pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 5).Draw(t, "chunk")}, CommitEvery: rapid.IntRange(0, 9).Draw(t, "every")}
-		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
+		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 5).Draw(t, "chunk"), Every: rapid.IntRange(0, 9).Draw(t, "every")}
+		w, err := newWriter[[]any](ctx, conn, opUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,20 +249,20 @@ func TestWriterProperty(t *testing.T) {
 		for i := range rapid.IntRange(0, 25).Draw(t, "rows") {
 			row := []any{i, use[0].draw(shrinking{t}), use[1].draw(shrinking{t})}
 			rows = append(rows, row)
-			if err := w.Write(row); err != nil {
+			if err := w.Write(t.Context(), row); err != nil {
 				t.Fatal(err)
 			}
 			if rapid.IntRange(0, 5).Draw(t, "flush") == 0 {
-				if err := w.Flush(); err != nil {
+				if err := w.Flush(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		if err := w.Flush(); err != nil {
+		if err := w.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
-		if r := w.Committed(); r.Rows != len(rows) || r.Affected != int64(len(rows)) {
+		if r := w.committed; r.Rows != len(rows) || r.Affected != int64(len(rows)) {
 			t.Fatalf("%+v, want %d rows", r, len(rows))
 		}
 		for _, row := range rows {

@@ -26,7 +26,7 @@ func byBulk(ctx context.Context, on db, s statement) error {
 
 // bulkRows gives pgbulk the rows, to be upserted, or to be inserted if none of them exist.
 func bulkRows(call string, strategy pgbulk.Strategy) *contender {
-	return bulkWith("lib=pgbulk/call="+call+"/strategy="+strategyName(strategy), call, pgbulk.Options{Strategy: strategy})
+	return bulkWith("lib=pgbulk/call="+call+"/strategy="+strategyName(strategy), call, bulkCall(call, strategy, false))
 }
 
 func strategyName(s pgbulk.Strategy) string {
@@ -36,20 +36,27 @@ func strategyName(s pgbulk.Strategy) string {
 	return string(s)
 }
 
-// bulkWith is bulkRows with the settings that the name says.
-func bulkWith(name, call string, o pgbulk.Options) *contender {
-	write := pgbulk.Upsert
-	if call == "insert" {
-		write = pgbulk.Insert
+// bulkWrite is a call of pgbulk.
+type bulkWrite func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source) error
+
+func bulkCall(call string, strategy pgbulk.Strategy, skipUnchanged bool) bulkWrite {
+	return func(ctx context.Context, on pgbulk.DB, t pgbulk.Table, rows pgbulk.Source) (err error) {
+		if call == "insert" {
+			_, err = pgbulk.Insert(ctx, on, t, rows, pgbulk.InsertOptions{Strategy: strategy})
+		} else {
+			_, err = pgbulk.Upsert(ctx, on, t, rows, pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skipUnchanged})
+		}
+		return err
 	}
+}
+
+// bulkWith is bulkRows with the settings that the name says.
+func bulkWith(name, call string, write bulkWrite, set ...setUp) *contender {
 	return &contender{
 		name: name, insertsOnly: call == "insert",
 		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error {
-				_, err := write(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), o)
-				return err
-			}, nil
-		}),
+			return func(ctx context.Context) error { return write(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows)) }, nil
+		}, set...),
 	}
 }
 

@@ -47,7 +47,7 @@
 // statement (65,535) take several in one transaction. The exception are ways with several
 // connections (connections=2), which use a transaction on each and say so in their settings.
 // sndbuf=2MB is the send buffer that pgbulk gives a Unix socket, here given to pgx and to the
-// floor. toast=lz4 is default_toast_compression of the session, or of the call.
+// floor. toast=lz4 is default_toast_compression of the session.
 //
 // Note: a table in memory that grows with each insert was considered instead of TRUNCATE and
 // rejected: the floor, whose bytes are made beforehand, needs the same ids every time.

@@ -61,7 +61,7 @@ func memoryContenders() []*contender {
 	}
 	bulk := func(strategy pgbulk.Strategy) *contender {
 		return one("lib=pgbulk/call=upsert/strategy="+strategyName(strategy), "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.Options{Strategy: strategy})
+			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{Strategy: strategy})
 			return err
 		})
 	}

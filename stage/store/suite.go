@@ -65,7 +65,7 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 		{"What does an upsert of documents as services have them cost, in a column that names no compression, and what do lz4 and a second connection save?",
 			func(s *setting) { s.workload, s.compression = of.json, unnamed }, compressing()},
 		{"What does it save to leave rows alone that have not changed: nine of ten documents?",
-			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulkUnchanged(""), bulkUnchanged(pgbulk.LZ4))},
+			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulkUnchanged(""), bulkUnchanged("/toast=lz4", lz4))},
 		{"What does an upsert of 100,000 rows of typed columns cost, when all rows exist?", func(s *setting) { s.workload = of.typed }, nil},
 		{"What does an insert of 100,000 rows of typed columns cost?", func(s *setting) { s.workload, s.phase = of.typed, phaseInsert }, nil},
 	} {
@@ -119,8 +119,8 @@ func onServers() []*contender {
 		pgxParallel(baseline+"/connections=2", 2),
 		pqCopyIn(),
 		bulkRows("upsert", pgbulk.Unnest),
-		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2, pgbulk.Options{}),
-		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2, pgbulk.Options{}),
+		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2),
+		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2),
 		precomputed(precomputedName+"/connections=2", 2),
 		precomputedCopy(precomputedCopyName, 1),
 		precomputedCopy(precomputedCopyName+"/connections=2", 2),
@@ -129,24 +129,19 @@ func onServers() []*contender {
 
 // compressing are ways to compress values with lz4 in a column that names no method.
 func compressing() []*contender {
-	o := pgbulk.Options{Compression: pgbulk.LZ4}
 	return []*contender{
 		pgxLZ4(),
 		pgxParallel(baseline+"/toast=lz4/connections=2", 2, lz4),
-		bulkWith("lib=pgbulk/call=upsert/strategy=auto/toast=lz4", "upsert", o),
-		bulkSharded("lib=pgbulk/call=upsert-sharded/toast=lz4/connections=2", "upsert", 2, o),
+		bulkWith("lib=pgbulk/call=upsert/strategy=auto/toast=lz4", "upsert", bulkCall("upsert", pgbulk.Auto, false), lz4),
+		bulkSharded("lib=pgbulk/call=upsert-sharded/toast=lz4/connections=2", "upsert", 2, lz4),
 		precomputed(precomputedName+"/toast=lz4", 1, lz4),
 		precomputed(precomputedName+"/toast=lz4/connections=2", 2, lz4),
 	}
 }
 
 // bulkUnchanged does not touch rows that already have the values.
-func bulkUnchanged(toast pgbulk.Compression) *contender {
-	name := "lib=pgbulk/call=upsert/strategy=auto/unchanged=skip"
-	if toast != "" {
-		name += "/toast=" + string(toast)
-	}
-	return bulkWith(name, "upsert", pgbulk.Options{SkipUnchanged: true, Compression: toast})
+func bulkUnchanged(toast string, set ...setUp) *contender {
+	return bulkWith("lib=pgbulk/call=upsert/strategy=auto/unchanged=skip"+toast, "upsert", bulkCall("upsert", pgbulk.Auto, true), set...)
 }
 
 // execModes are the other modes of pgx's Exec. They differ in round trips, and in whether the

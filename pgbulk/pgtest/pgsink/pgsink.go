@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Server is a sink. Its fields must not be changed once it serves.
@@ -79,21 +81,20 @@ func (s *session) run() error {
 		case 'P':
 			name := cstring(body)
 			s.statements[name] = cstring(body[len(name)+1:])
-			s.send('1', nil)
+			s.send(&pgproto3.ParseComplete{})
 		case 'D':
 			s.describe(body)
 		case 'B': // only its head was read
 			_, rest, _ := strings.Cut(string(body), "\x00")
 			s.bound = s.statements[cstring([]byte(rest))]
-			s.send('2', nil)
+			s.send(&pgproto3.BindComplete{})
 		case 'E':
 			s.execute(s.bound)
 		case 'C':
 			delete(s.statements, cstring(body[1:]))
-			s.send('3', nil)
+			s.send(&pgproto3.CloseComplete{})
 		case 'S':
-			s.send('Z', []byte{s.status})
-			err = s.w.Flush()
+			err = s.ready()
 		case 'H':
 			err = s.w.Flush()
 		}
@@ -128,12 +129,18 @@ func (s *session) startup() error {
 		}
 		break
 	}
-	s.send('R', []byte{0, 0, 0, 0})
-	for _, p := range []string{"server_version\x0015.0 (pgsink)\x00", "client_encoding\x00UTF8\x00", "standard_conforming_strings\x00on\x00", "DateStyle\x00ISO, MDY\x00", "integer_datetimes\x00on\x00"} {
-		s.send('S', []byte(p))
+	s.send(&pgproto3.AuthenticationOk{})
+	for _, p := range []pgproto3.ParameterStatus{{Name: "server_version", Value: "15.0 (pgsink)"}, {Name: "client_encoding", Value: "UTF8"},
+		{Name: "standard_conforming_strings", Value: "on"}, {Name: "DateStyle", Value: "ISO, MDY"}, {Name: "integer_datetimes", Value: "on"}} {
+		s.send(&p)
 	}
-	s.send('K', []byte{0, 0, 0, 1, 0, 0, 0, 1})
-	s.send('Z', []byte{s.status})
+	s.send(&pgproto3.BackendKeyData{ProcessID: 1, SecretKey: []byte{0, 0, 0, 1}})
+	return s.ready()
+}
+
+// ready ends an answer.
+func (s *session) ready() error {
+	s.send(&pgproto3.ReadyForQuery{TxStatus: s.status})
 	return s.w.Flush()
 }
 
@@ -166,12 +173,11 @@ func (s *session) receive() (kind byte, body []byte, err error) {
 }
 
 // send buffers a message.
-func (s *session) send(kind byte, body []byte) {
-	s.w.WriteByte(kind)
-	var size [4]byte
-	binary.BigEndian.PutUint32(size[:], uint32(len(body)+4))
-	s.w.Write(size[:])
-	s.w.Write(body) // an error shows at the next flush
+func (s *session) send(m pgproto3.BackendMessage) {
+	b, err := m.Encode(nil)
+	if err == nil {
+		s.w.Write(b) // an error shows at the next flush
+	}
 }
 
 // query answers a simple Query message, which may hold several statements.
@@ -192,14 +198,13 @@ func (s *session) query(sql string) error {
 		s.execute(statement)
 	}
 	if !any {
-		s.send('I', nil)
+		s.send(&pgproto3.EmptyQueryResponse{})
 	}
-	s.send('Z', []byte{s.status})
-	return s.w.Flush()
+	return s.ready()
 }
 
 func (s *session) copyIn() error {
-	s.send('G', []byte{1, 0, 0})
+	s.send(&pgproto3.CopyInResponse{OverallFormat: 1})
 	if err := s.w.Flush(); err != nil {
 		return err
 	}
@@ -209,10 +214,10 @@ func (s *session) copyIn() error {
 		case err != nil:
 			return err
 		case kind == 'c':
-			s.send('C', []byte("COPY 0\x00"))
+			s.send(&pgproto3.CommandComplete{CommandTag: []byte("COPY 0")})
 			return nil
 		case kind == 'f':
-			s.send('E', []byte("SERROR\x00C57014\x00MCOPY from stdin failed: "+cstring(body)+"\x00\x00"))
+			s.send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014", Message: "COPY from stdin failed: " + cstring(body)})
 			return nil
 		case kind == 'X':
 			return io.EOF
@@ -236,7 +241,7 @@ func (s *session) execute(sql string) {
 		}
 		tag = "SELECT 0"
 	}
-	s.send('C', []byte(tag+"\x00"))
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
 }
 
 // attributeColumns are the columns of the answer to pgbulk's question about a table.
@@ -250,13 +255,11 @@ func (s *session) attributes() {
 		if i == 0 {
 			flags = "tfff"
 		}
-		values := []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftff1 public.t", "x"}
-		b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
-		for _, v := range values {
-			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
-			b = append(b, v...)
+		row := &pgproto3.DataRow{}
+		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftfft1 public.t", "x"} {
+			row.Values = append(row.Values, []byte(v))
 		}
-		s.send('D', b)
+		s.send(row)
 	}
 }
 
@@ -265,29 +268,21 @@ func (s *session) describe(body []byte) {
 	sql := s.bound
 	if body[0] == 'S' {
 		sql = s.statements[cstring(body[1:])]
-		types := s.server.describe(sql)
-		b := binary.BigEndian.AppendUint16(nil, uint16(len(types)))
-		for _, oid := range types {
-			b = binary.BigEndian.AppendUint32(b, oid)
-		}
-		s.send('t', b)
+		s.send(&pgproto3.ParameterDescription{ParameterOIDs: s.server.describe(sql)})
 	}
 	columns := s.server.results(sql)
 	if len(columns) == 0 {
-		s.send('n', nil)
+		s.send(&pgproto3.NoData{})
 		return
 	}
 	if !strings.Contains(sql, "pg_attribute") {
 		s.columns = columns
 	}
-	b := binary.BigEndian.AppendUint16(nil, uint16(len(columns)))
+	m := &pgproto3.RowDescription{}
 	for _, c := range columns {
-		b = append(append(b, c...), 0)
-		b = append(b, 0, 0, 0, 0, 0, 0) // table, attribute
-		b = binary.BigEndian.AppendUint32(b, s.server.typeOf(c))
-		b = append(b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0) // size, modifier, format
+		m.Fields = append(m.Fields, pgproto3.FieldDescription{Name: []byte(c), DataTypeOID: s.server.typeOf(c), DataTypeSize: -1, TypeModifier: -1})
 	}
-	s.send('T', b)
+	s.send(m)
 }
 
 const textOID = 25

@@ -1,0 +1,254 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// call is one call's rows on their way.
+type call struct {
+	*plan
+	*buffers
+	encoder
+	pc        *pgconn.PgConn
+	inTx      bool             // in the caller's transaction
+	hold      *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
+	stream    *stream          // nil as long as nothing has been sent
+	way       strategy         // of the next row
+	keyed     keyed
+	n         int   // rows so far
+	open      []int // columns that have had no value yet, so that their format may change
+	uncertain bool
+}
+
+// strategy writes the rows of a call its way. Rows that came before it was chosen are in the chunk.
+type strategy interface {
+	name() Strategy
+	// begin starts from what the first row shows.
+	begin(row []any)
+	// row takes the next row.
+	row(ctx context.Context, row []any) error
+	// late is told that columns go as text from now on: they have had no value before.
+	late()
+	// end sends what is left.
+	end(ctx context.Context) error
+	// affected is how many rows the server says it wrote.
+	affected() int64
+	// locate finds the row and column that an error of the server's is about.
+	locate(ctx context.Context, e *Error, pgErr *pgconn.PgError)
+}
+
+// start prepares to write rows.
+func (p *plan) start() *call {
+	pc := p.conn.PgConn()
+	c := &call{plan: p, pc: pc, inTx: pc.TxStatus() == 'T', buffers: pool.Get().(*buffers),
+		encoder: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns)}}
+	c.chunk.reset(0)
+	switch p.Strategy {
+	case Bind:
+		c.way = newBind(c)
+	case Unnest:
+		c.way = newUnnest(c)
+	case Copy:
+		c.way = &copying{call: c}
+	default:
+		c.way = &auto{call: c}
+	}
+	// A source that uses the connection is told that it is busy, before anything gets between our
+	// messages.
+	c.hold = pc.StartPipeline(context.Background())
+	return c
+}
+
+// run writes the rows of a source.
+func (c *call) run(ctx context.Context, source iter.Seq2[[]any, error]) (Result, error) {
+	ended := false
+	defer func() {
+		// The source panicked, or ended the goroutine. Undo what was sent, and let that continue.
+		if !ended {
+			c.finish(ctx, errors.New("the source of rows panicked"))
+		}
+	}()
+	var failed error
+	for row, err := range source {
+		if err == nil {
+			err = c.take(ctx, row)
+		} else if _, ok := errors.AsType[*rowError](err); !ok {
+			err = &rowError{row: c.n, err: err}
+		}
+		if failed = err; err != nil || c.stopped() {
+			break
+		}
+	}
+	ended = true
+	return c.finish(ctx, failed)
+}
+
+// stopped reports that no more rows are of use: the server or the context has ended the call.
+func (c *call) stopped() bool { return c.stream != nil && c.stream.stop.Load() }
+
+// take takes a row.
+func (c *call) take(ctx context.Context, row []any) error {
+	if len(row) != len(c.columns) {
+		return &rowError{row: c.n, err: errTooMany}
+	}
+	switch {
+	case c.n == 0:
+		for i := range c.columns {
+			c.open = append(c.open, i)
+		}
+		c.settle(row)
+		c.keyed.settle(c)
+		c.way.begin(row)
+	case len(c.open) > 0 && c.settle(row):
+		c.way.late()
+	}
+	if err := c.way.row(ctx, row); err != nil {
+		return err
+	}
+	c.n++
+	if c.stream == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// settle looks at the first value of each column that is not NULL. As in pgx, a string may stand
+// for a value of any type. If only the server can be trusted to read such a string, the column is
+// sent as text. settle reports whether there is such a column.
+func (c *call) settle(row []any) (text bool) {
+	open := c.open[:0]
+	for _, i := range c.open {
+		col, v := &c.columns[i], row[i]
+		if v == nil || isDefault(v) {
+			open = append(open, i)
+			continue
+		}
+		if _, plain := col.shape.plain(v); plain || col.codecFormat() != binaryFormat {
+			continue
+		}
+		out, err := c.encode(col, v, c.values[:0])
+		if err == nil && out == nil {
+			open = append(open, i)
+		} else if err != nil {
+			if _, ok := c.text(col, v); ok {
+				col.format, col.shape, text = textFormat, shapeOther, true
+			}
+		}
+	}
+	c.open = open
+	return text
+}
+
+// binary reports whether all columns go in binary.
+func (c *call) binary() bool {
+	return !slices.ContainsFunc(c.columns, func(col column) bool { return col.format != binaryFormat })
+}
+
+// openStream begins the exchange with the rows.
+func (c *call) openStream(ctx context.Context) {
+	c.stream = open(ctx, c.pc, c.buffers)
+	c.stream.hold = c.hold
+	if c.returned != nil {
+		c.lock = new(sync.Mutex)
+		c.stream.returner = c.returned.returner(c.m, c.lock)
+		c.stream.begun = c.stream.begun.Add(-2 * readAfter) // rows are handed out as they come
+	}
+}
+
+// finish ends the call: failed is why it is to fail, or nil. The error is an *Error.
+func (c *call) finish(ctx context.Context, failed error) (Result, error) {
+	defer c.put()
+	defer func() { c.hold.Close() }()
+	err := c.complete(ctx, failed)
+	if err == nil {
+		return Result{Rows: c.n, Affected: c.way.affected(), Strategy: c.way.name()}, nil
+	}
+	e := c.error(err)
+	c.explain(ctx, e)
+	e.Closed = c.pc.IsClosed()
+	return Result{Rows: c.n, Strategy: c.way.name()}, e
+}
+
+// complete ends the exchange.
+func (c *call) complete(ctx context.Context, failed error) error {
+	if failed == errAgain {
+		c.stream.giveUp(nil) // the server fails before it comes to this, unless a trigger swallowed the row
+		err := c.end(ctx)
+		if hasCode(err, invalidCursorName) {
+			err = &rowError{row: c.n, err: errAgain}
+		}
+		return err
+	}
+	if failed == nil && c.n > 0 {
+		failed = c.way.end(ctx)
+	}
+	if c.stream == nil {
+		return failed
+	}
+	if failed != nil {
+		c.stream.giveUp(failed)
+	}
+	return c.end(ctx)
+}
+
+// end waits for the server's answer, and commits what a caller's function was to see before.
+func (c *call) end(ctx context.Context) error {
+	err := c.stream.close(ctx)
+	c.pastCopy(ctx)
+	c.uncertain = err != nil && !c.inTx && c.returned == nil && c.stream.uncertain()
+	if c.returned == nil {
+		return err
+	}
+	if p := c.stream.returner.panicked; p != nil {
+		c.abort(ctx)
+		c.rollback(ctx)
+		panic(p)
+	}
+	if err != nil || c.inTx {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s, err := c.query(ctx, c.pc, "commit")
+	c.uncertain = err != nil && s.uncertain()
+	return err
+}
+
+// buffers are what a call needs, kept for the next one.
+type buffers struct {
+	wire    []byte
+	out     outbox
+	values  []byte // encoded, on their way to the wire
+	sql     []byte
+	formats []byte
+	types   []uint32
+	chunk   chunk
+	key     []byte // of the current row
+	keys    keys
+	fields  []field
+	sizes   []int
+}
+
+var pool = sync.Pool{New: func() any {
+	return &buffers{wire: make([]byte, bufferSize), values: make([]byte, 0, 1024)}
+}}
+
+// put keeps the buffers, unless a large value has made them large.
+func (b *buffers) put() {
+	const limit = 2 << 20
+	if cap(b.values) > limit {
+		b.values = make([]byte, 0, 1024)
+	}
+	b.chunk.reset(0)
+	if cap(b.chunk.data) > limit {
+		b.chunk.data = nil
+	}
+	pool.Put(b)
+}

@@ -1,0 +1,22 @@
+package pgbulk
+
+// WithChunks are options whose statements have at most so many rows, and bytes of values, unless
+// these are 0.
+func WithChunks(o Options, rows, bytes int) Options {
+	c := chunks{rows, bytes}
+	switch o := o.(type) {
+	case InsertOptions:
+		o.chunks = c
+		return o
+	case UpsertOptions:
+		o.chunks = c
+		return o
+	case UpdateOptions:
+		o.chunks = c
+		return o
+	case DeleteOptions:
+		o.chunks = c
+		return o
+	}
+	panic("no such options")
+}

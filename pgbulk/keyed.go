@@ -1,0 +1,99 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// keyed is what the keys of a call's rows mean for how they are sent.
+type keyed struct {
+	watching bool // for keys that come again in a later statement
+	blind    bool // to them, because what decides on conflicts is not known here
+	partial  bool // or to some, because the bytes of equal keys may differ
+	sorts    bool // rows by key where one statement has them all
+
+	again    bool // a key has come again, in the last row, which is sent twice in the last statement
+	firstRow int  // the row that had it first
+	// The first two rows of one statement that have the same key; the second is 0 if there are
+	// none.
+	pairFirst, pairSecond int
+}
+
+// settle looks at the call.
+func (k *keyed) settle(c *call) {
+	updates := c.op == opUpdate || c.op == opUpsert && !c.setsNothing()
+	k.blind = updates && (len(c.table.Key) == 0 || c.Target != "" || c.TargetWhere != "")
+	rekeys := c.op == opUpsert && c.layout.rekeys
+	k.partial = updates && (rekeys || !c.layout.bytesDecide(c.table.Key))
+	if k.watching = updates && !k.blind && !rekeys; k.watching {
+		c.keys.reset()
+	}
+	c.isKey = make([]bool, len(c.columns))
+	for i, name := range c.table.Columns {
+		c.isKey[i] = slices.Contains(c.table.Key, name)
+	}
+	k.sorts = c.op == opUpsert && updates && !k.blind && (c.KeyOrder || c.returned == nil && !c.layout.fills)
+}
+
+// keyOrder reports whether all rows must be sorted.
+func (c *call) keyOrder() bool { return c.keyed.sorts && c.KeyOrder }
+
+var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statements of Bind or Unnest: use Copy, which needs the right to make temporary tables")
+
+// settleTriggers asks, before the first of several statements, whether a trigger may make the keys.
+// Only then does it matter: within one statement the server compares what the keys are in the end.
+func (c *call) settleTriggers(ctx context.Context) error {
+	if c.stream != nil || !c.keyed.watching || c.op != opUpsert {
+		return nil
+	}
+	if c.layout.triggers {
+		c.hold.Close()
+		rows, err := c.ask(ctx, c.pc, triggerQuery, c.table.Name.Sanitize())
+		if !c.pc.IsClosed() {
+			c.hold = c.pc.StartPipeline(context.Background())
+		}
+		if err != nil {
+			return err
+		}
+		c.layout.triggers, c.layout.rekeys = false, c.layout.rekeys || len(rows) > 0 // a Writer keeps what is known
+	}
+	if c.layout.rekeys {
+		c.keyed.watching, c.keyed.partial = false, true
+	}
+	return nil
+}
+
+// watch looks at the key of row n, the chunk's last, some of whose columns may be left out. It
+// reports whether an earlier statement has the key. A single statement would fail; a second one
+// would update what the first wrote. To get the server's own error, the row is sent twice in one
+// statement.
+func (c *call) watch(out []bool) (again bool) {
+	k := &c.keyed
+	if !k.watching {
+		return false
+	}
+	isKey, known := keyParams(c.isKey, out)
+	if !known {
+		return false
+	}
+	key, ok := c.chunk.appendKey(c.key[:0], c.chunk.rows()-1, isKey, c.layout.nullsAlike)
+	if c.key = key; !ok {
+		return false
+	}
+	first, again := c.keys.add(key, c.n)
+	if !again {
+		return false
+	}
+	if first >= c.chunk.first { // in the same statement the server sees it
+		if k.pairSecond == 0 {
+			k.pairFirst, k.pairSecond = first, c.n
+		}
+		return false
+	}
+	k.again, k.firstRow = true, first
+	return true
+}
+
+// errAgain ends a call whose last statement is certain to fail.
+var errAgain = errors.New("a key occurs twice in one call")

@@ -1,0 +1,161 @@
+package pgbulk
+
+import (
+	"time"
+)
+
+// Strategy is a way to get rows into a table.
+type Strategy string
+
+// The strategies. The zero value is Auto.
+const (
+	// Auto chooses by the rows: docs/pgbulk.md says how.
+	Auto Strategy = ""
+	// Bind sends INSERT ... VALUES statements with the rows as parameters: at most 65,535 of them a
+	// statement, and about 256 KB of values. All are sent under one Sync and succeed or fail
+	// together. If a call updates, hashes of its keys are kept, 16 to 43 bytes a row, to find a key
+	// that comes again in another statement. They do not find keys that only the database takes for
+	// equal (case-insensitive text, 1.0 and 1.00) or that a BEFORE INSERT trigger may change.
+	Bind Strategy = "bind"
+	// Copy sends the rows as COPY data in binary format, straight into the table for a plain insert
+	// and otherwise into a temporary table that one INSERT ... SELECT reads.
+	Copy Strategy = "copy"
+	// Unnest is Bind with one array a column as parameters, which the server turns into rows: it
+	// parses one short statement, whatever the number of rows. It is Bind if unnest cannot give a
+	// column back (an array, or a type whose arrays the connection's type map does not know).
+	Unnest Strategy = "unnest"
+)
+
+// SQL is a piece of SQL that goes into a statement as it stands, such as a predicate. It is part of
+// the program: never build it from what a user typed. In it, t is the row of the table and excluded
+// the row of the call:
+//
+//	pgbulk.UpsertOptions{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"}, Where: "t.version < excluded.version"}
+type SQL string
+
+// Options are those of one operation: [InsertOptions], [UpsertOptions], [UpdateOptions] or
+// [DeleteOptions].
+type Options interface{ settings() settings }
+
+// InsertOptions are the settings of [Insert]. The zero value is ready for use.
+type InsertOptions struct {
+	Strategy Strategy
+	// SkipExisting leaves rows out that exist, as ON CONFLICT DO NOTHING does: by Table.Key,
+	// Constraint or Target, or if none of them is given by any unique index.
+	SkipExisting bool
+	// Constraint, Target and TargetWhere are as in UpsertOptions. They need SkipExisting.
+	Constraint          string
+	Target, TargetWhere SQL
+	// OverridingSystem writes values into columns that are GENERATED ALWAYS AS IDENTITY.
+	OverridingSystem bool
+	// Returning has the rows handed out as they are in the table then.
+	Returning *Returning
+	// LocateWithin is as in UpsertOptions.
+	LocateWithin time.Duration
+	chunks
+}
+
+// UpsertOptions are the settings of [Upsert]. The zero value is ready for use.
+type UpsertOptions struct {
+	Strategy Strategy
+	// Constraint is the name of the unique constraint that decides whether a row exists, in place
+	// of Table.Key. If the key is not given, it is the constraint's columns.
+	Constraint string
+	// Target is what decides whether a row exists, in place of Table.Key: the expressions of a
+	// unique index, such as "lower(email)", with commas between them. TargetWhere is the predicate
+	// of a partial unique index.
+	Target, TargetWhere SQL
+	// Set are the columns that an update sets to the row's values; when nil, all but the key and
+	// those of SetTo.
+	Set []string
+	// SetTo are the columns that an update sets to what an expression says, such as "t.n +
+	// excluded.n".
+	SetTo map[string]SQL
+	// Where restricts which existing rows are changed, such as "t.version < excluded.version". The
+	// others stay as they are and are not counted in Result.Affected.
+	Where SQL
+	// SkipUnchanged leaves alone a row that already has the values of Set, byte for byte: it is
+	// read, but not written, compressed or logged again. Result.Affected does not count it.
+	SkipUnchanged bool
+	// KeyOrder has the server sort the rows by their key, so that calls that lock the same rows do
+	// not deadlock. Without it that is so only where it is nearly free: where one statement of Bind
+	// or Unnest has all rows, none are returned, and the server fills in no other columns. Auto
+	// takes Copy for more than one statement of them; with Bind or Unnest these are an error.
+	KeyOrder bool
+	// OverridingSystem writes values into columns that are GENERATED ALWAYS AS IDENTITY.
+	OverridingSystem bool
+	// Returning has the rows handed out as they are in the table then.
+	Returning *Returning
+	// LocateWithin is how long a failed call may search for the row that a constraint or a trigger
+	// refused, which the server does not name. It tries the rows again, by halves, in a transaction
+	// that is rolled back: triggers fire again, at most twice for each row. 0 means that it does
+	// not, and that the error names no row.
+	LocateWithin time.Duration
+	chunks
+}
+
+// UpdateOptions are the settings of [Update], as in [UpsertOptions]. The zero value is ready for
+// use.
+type UpdateOptions struct {
+	Strategy     Strategy
+	Set          []string
+	SetTo        map[string]SQL
+	Where        SQL
+	Returning    *Returning
+	LocateWithin time.Duration
+	chunks
+}
+
+// DeleteOptions are the settings of [Delete], as in [UpsertOptions]. The zero value is ready for
+// use.
+type DeleteOptions struct {
+	Strategy     Strategy
+	Where        SQL
+	Returning    *Returning
+	LocateWithin time.Duration
+	chunks
+}
+
+// chunks are the most rows, and the most bytes of values, that a statement of Bind or Unnest has,
+// unless its only row has more. Auto decides when it has seen that many. Tests set them.
+type chunks struct{ chunkRows, chunkBytes int }
+
+// usualChunk is how many bytes of values a statement has.
+const usualChunk = 256 << 10
+
+// operation is what a call does with its rows.
+type operation string
+
+const (
+	opInsert operation = "insert"
+	opUpsert operation = "upsert"
+	opUpdate operation = "update"
+	opDelete operation = "delete"
+)
+
+// byKey says that the operation finds its rows by the key, and that there can be no conflict.
+func (op operation) byKey() bool { return op == opUpdate || op == opDelete }
+
+// settings are the options of any operation.
+type settings struct {
+	op           operation
+	skipExisting bool
+	UpsertOptions
+}
+
+func (o InsertOptions) settings() settings {
+	return settings{opInsert, o.SkipExisting, UpsertOptions{Strategy: o.Strategy, Constraint: o.Constraint, Target: o.Target, TargetWhere: o.TargetWhere,
+		OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+}
+
+func (o UpsertOptions) settings() settings { return settings{op: opUpsert, UpsertOptions: o} }
+
+func (o UpdateOptions) settings() settings {
+	return settings{op: opUpdate, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
+		Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+}
+
+func (o DeleteOptions) settings() settings {
+	return settings{op: opDelete, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Where: o.Where,
+		Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+}

@@ -1,0 +1,150 @@
+package pgbulk
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Table names what is written to.
+type Table struct {
+	// Name is the table's name, with its schema before it if it is not on the search path.
+	Name pgx.Identifier
+	// Columns are those that the rows have values for, in the order of the values. If the rows are
+	// [Structs] and there are none, they are the columns of the table that the fields match.
+	Columns []string
+	// Key are the columns of the unique index that decides whether a row exists. All calls but
+	// Insert need them.
+	Key []string
+}
+
+// Result is what a call did.
+type Result struct {
+	Rows     int      // rows that the source had
+	Affected int64    // rows that the server inserted, updated or deleted
+	Strategy Strategy // that was taken
+}
+
+// Insert writes rows to a table. The key, if given, matters only for o.SkipExisting. The error is
+// an *Error.
+func Insert(ctx context.Context, db DB, t Table, rows Source, o InsertOptions) (Result, error) {
+	return write(ctx, db, t, rows, o)
+}
+
+// Upsert writes rows to a table, and updates those whose key exists. The error is an *Error.
+func Upsert(ctx context.Context, db DB, t Table, rows Source, o UpsertOptions) (Result, error) {
+	return write(ctx, db, t, rows, o)
+}
+
+// Update updates the rows of a table whose key a row of the call has. A key that does not exist is
+// no error, and a key with a NULL never exists: Result.Affected is how many rows were updated. A
+// key that occurs twice in the call is an error, SQLSTATE 21000, as in Upsert. The error is an
+// *Error.
+//
+// The table's key here need not have an index, though without one the server reads the whole table.
+func Update(ctx context.Context, db DB, t Table, rows Source, o UpdateOptions) (Result, error) {
+	return write(ctx, db, t, rows, o)
+}
+
+// Delete deletes the rows of a table whose key a row of the call has, and for which o.Where holds.
+// The table's columns are the key if they are left out; more of them serve Where alone, such as
+// "t.version = excluded.version". A key that does not exist, or occurs twice, is no error:
+// Result.Affected is how many rows were deleted. The error is an *Error.
+func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (Result, error) {
+	return write(ctx, db, t, rows, o)
+}
+
+func write(ctx context.Context, db DB, t Table, rows Source, o Options) (result Result, err error) {
+	p, err := newPlan(ctx, db, t, rows.structs, o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer p.release()
+	if p.structs != nil { // there is no statement to tell a tracer before
+		err = p.describe(ctx)
+	}
+	ctx, ended := p.traced(ctx)
+	failed := errNoEnd
+	defer func() { ended(result, failed) }()
+	if p.structs == nil {
+		err = p.describe(ctx)
+	}
+	if err == nil {
+		result, err = p.send(ctx, rows)
+	}
+	failed = err
+	return result, err
+}
+
+// plan is a call that has been checked, on a connection that is ready, with what the server says
+// about the table once it was described.
+type plan struct {
+	settings
+	table      Table
+	conn       *pgx.Conn
+	release    func()
+	structs    *structs // whose columns are those of the table that match; nil if the columns were given
+	layout     *layout
+	head, tail string    // of the statement, before and after the source of its rows
+	returned   *returned // nil if nothing is
+}
+
+// newPlan checks a call and takes its connection. The error is an *Error.
+func newPlan(ctx context.Context, db DB, t Table, of *structs, o Options) (*plan, error) {
+	p := &plan{settings: o.settings(), table: t}
+	switch {
+	case len(t.Columns) > 0:
+	case p.op == opDelete:
+		p.table.Columns = t.Key
+	case of != nil && len(of.fields) > 0 && len(t.Name) > 0:
+		p.structs = of
+	}
+	var err error
+	if p.structs == nil {
+		if err = p.check(&p.table); err != nil {
+			return nil, p.error(err)
+		}
+	}
+	if p.conn, p.release, err = acquire(ctx, db); err != nil {
+		return nil, p.error(err)
+	}
+	return p, nil
+}
+
+// describe asks the server about the table. The error is an *Error.
+func (p *plan) describe(ctx context.Context) (err error) {
+	b := pool.Get().(*buffers)
+	defer b.put()
+	defer func() {
+		if err != nil {
+			e := p.error(err)
+			e.Closed, err = p.conn.PgConn().IsClosed(), e
+		}
+	}()
+	if p.layout, err = describe(ctx, p, b); err != nil {
+		return err
+	}
+	p.fillSet(&p.table)
+	p.head, p.tail = p.parts(&p.table, p.layout.collation)
+	if p.Returning != nil {
+		if p.returned, err = p.returning(); err == nil {
+			p.tail += p.returned.clause
+		}
+	}
+	return err
+}
+
+func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.Name.Sanitize(), err) }
+
+// send writes rows. The error is an *Error.
+func (p *plan) send(ctx context.Context, rows Source) (Result, error) {
+	if rows.open == nil {
+		return Result{}, p.error(errNoSource)
+	}
+	source, err := rows.open(slices.Clip(p.table.Columns))
+	if err != nil {
+		return Result{}, p.error(err)
+	}
+	return p.start().run(ctx, source)
+}

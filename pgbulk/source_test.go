@@ -1,0 +1,68 @@
+package pgbulk_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/pgbulk"
+)
+
+// TestFrom copies a query's rows, which come over another connection, and what a function gives.
+func TestFrom(t *testing.T) {
+	conn, other := connect(t), connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	for _, s := range strategies {
+		rows, err := other.Query(t.Context(), "select i, 'row' || i from generate_series(1, 100) as i")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.From(rows), pgbulk.UpsertOptions{Strategy: s})
+		if err != nil || r.Rows != 100 || r.Affected != 100 {
+			t.Errorf("%s: %+v, %v", name(s), r, err)
+		}
+		dry := errors.New("dry")
+		for _, fails := range []bool{false, true} { // when the next row is asked for, or in the middle
+			n := 0
+			_, err = pgbulk.Upsert(t.Context(), conn, table, pgbulk.From(pgx.CopyFromFunc(func() ([]any, error) {
+				if n++; n > 5 && fails {
+					return nil, dry
+				} else if n > 5 {
+					return nil, nil
+				}
+				return []any{-n, "x"}, nil
+			})), pgbulk.UpsertOptions{Strategy: s})
+			if got := get[int](t, conn, "with gone as (delete from "+table.Name.Sanitize()+" where id < 0 returning 1) select count(*) from gone"); fails != errors.Is(err, dry) || fails == (got == 5) {
+				t.Errorf("%s, fails %v: %d rows, %v", name(s), fails, got, err)
+			}
+		}
+	}
+}
+
+// TestNotTriedAgain: unless it is asked for, no row is tried again, so that a trigger fires once for
+// each, and the error says why no row is named.
+func TestNotTriedAgain(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	fired := table.Name[0] + "_fired"
+	must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "S", fired).Replace(`create sequence S;
+		create function S_fn() returns trigger language plpgsql as $$ begin perform nextval('S'); return new; end $$;
+		create trigger f before insert on T for each row execute function S_fn()`), pgx.QueryExecModeSimpleProtocol)
+	defer must(t, conn, "drop function "+fired+"_fn cascade; drop sequence "+fired, pgx.QueryExecModeSimpleProtocol)
+	rows := make([][]any, 100)
+	for i := range rows {
+		rows[i] = []any{i, "x"}
+	}
+	rows[99][1] = "bad" // so that all rows before it have fired
+	for _, s := range strategies {
+		must(t, conn, "select setval('"+fired+"', 1, false)")
+		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.UpsertOptions{Strategy: s})
+		e, ok := errors.AsType[*pgbulk.Error](err)
+		if n := get[int](t, conn, "select last_value from "+fired); n != 100 || !ok || !strings.Contains(e.Unlocated, "LocateWithin") {
+			t.Errorf("%s: fired %d times, %v", name(s), n, err)
+		}
+		usable(t, conn)
+	}
+}
