@@ -26,8 +26,8 @@ func (c *call) plainInsert() bool {
 	return c.op == opInsert && !c.skipExisting && c.returned == nil
 }
 
-// staged reports whether COPY needs a temporary table: for what it cannot do, if columns are sent as
-// text, or where COPY and INSERT behave differently.
+// staged reports whether COPY needs a temporary table: for what it cannot do, if columns are sent
+// as text, or where COPY and INSERT behave differently.
 func (c *call) staged() bool { return !c.plainInsert() || !c.binary() || !c.layout.direct }
 
 func (c *copying) late() {

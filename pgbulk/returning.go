@@ -22,8 +22,8 @@ import (
 // for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not
 // handed out, and their order is not promised; a field with the key says which is which.
 //
-// It takes one more round trip, for the commit, if there is no transaction yet. Insert cannot then copy straight into the table: it costs what Upsert does, and
-// Auto chooses as for Upsert.
+// It takes one more round trip, for the commit, if there is no transaction yet. Insert cannot then
+// copy straight into the table: it costs what Upsert does, and Auto chooses as for Upsert.
 type Returning struct {
 	row      reflect.Type
 	inserted bool

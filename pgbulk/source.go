@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Source is where rows come from: see [Structs], [Values], [Slice], [From] and [Fallible]. It is run
-// once, in the caller's goroutine. Each row is finished with before the next is asked for, so an
-// iterator may yield the same slice again and again. If it panics, the rows are undone and the call
-// panics. It must not use the connection that is being written to.
+// Source is where rows come from: see [Structs], [Values], [Slice], [From] and [Fallible]. It is
+// run once, in the caller's goroutine. Each row is finished with before the next is asked for, so
+// an iterator may yield the same slice again and again. If it panics, the rows are undone and the
+// call panics. It must not use the connection that is being written to.
 type Source struct {
 	structs *structs // what they are, if they are structs
 	open    func(columns []string) (iter.Seq2[[]any, error], error)

@@ -41,8 +41,8 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestNotTriedAgain: unless it is asked for, no row is tried again, so that a trigger fires once for
-// each, and the error says why no row is named.
+// TestNotTriedAgain: unless it is asked for, no row is tried again, so that a trigger fires once
+// for each, and the error says why no row is named.
 func TestNotTriedAgain(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}

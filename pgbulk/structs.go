@@ -40,8 +40,8 @@ func Structs[T any](rows iter.Seq[T]) Source {
 	}}
 }
 
-// valuesOf returns what gives a struct's values for columns, always in the same slice. Values of the
-// types that are encoded here are handed on by address, which saves the allocation that putting
+// valuesOf returns what gives a struct's values for columns, always in the same slice. Values of
+// the types that are encoded here are handed on by address, which saves the allocation that putting
 // them in an interface costs.
 func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), error) {
 	paths := make([][]int, len(columns))
@@ -99,9 +99,9 @@ type structField struct {
 	path   []int
 }
 
-// structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is embedded less deeply hides others
-// of the same name, and those that are embedded equally deeply hide each other. The name is that of
-// the tag, if there is one.
+// structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is
+// embedded less deeply hides others of the same name, and those that are embedded equally deeply
+// hide each other. The name is that of the tag, if there is one.
 func structsOf(t reflect.Type) (*structs, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
