@@ -243,11 +243,7 @@ func (w *workload) floors() []operation {
 // broadcast is KeyPerBroadcast's cost a message once the key is there.
 func (w *workload) broadcast(t testing.TB, name string) operation {
 	c := w.client(t, Config{Reuse: KeyPerBroadcast()})
-	sealer, err := c.sealer.ForBroadcast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.sealer = sealer
+	c.sealer = c.sealer.ForBroadcast()
 	ctx, opts := context.Background(), Options{TTL: time.Minute}
 	return operation{name, func(i int) error {
 		r, err := c.NewRequest(ctx, w.subs[i%len(w.subs)], w.message, opts)

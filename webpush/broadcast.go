@@ -62,7 +62,7 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 		b.results = make(chan broadcastResult)
 		b.left = make(chan struct{})
 		b.panics = make(chan string, 1)
-		b.sealer, b.err = c.sealer.ForBroadcast()
+		b.sealer = c.sealer.ForBroadcast()
 
 		var cancel context.CancelFunc
 		b.ctx, cancel = context.WithCancel(ctx)
@@ -84,7 +84,6 @@ type broadcastResult struct {
 type broadcast struct {
 	client *Client
 	sealer *Sealer
-	err    error // why nothing can be sealed
 	ctx    context.Context
 	msg    []byte
 	opts   Options
@@ -120,14 +119,11 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 
 // take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
-	if err := b.ctx.Err(); err != nil || b.err != nil || sub.IsZero() {
+	if err := b.ctx.Err(); err != nil || sub.IsZero() {
 		b.pending++
 		d := delivery{client: b.client, sub: sub}
-		switch {
-		case err != nil:
+		if err != nil {
 			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
-		case b.err != nil:
-			return b.hand(sub, index, d.fail(Failed, b.err))
 		}
 		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
 	}

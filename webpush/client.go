@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 )
@@ -221,17 +220,3 @@ func (c *Client) NewRequest(ctx context.Context, sub Subscription, msg []byte, o
 	request, _ := newRequest(ctx, sub, h, body)
 	return request, nil
 }
-
-// String shows the mode and the key ring.
-func (c *Client) String() string {
-	if c == nil {
-		return "webpush.Client(none)"
-	}
-	return "webpush.Client(" + c.sealer.reuse.String() + ", " + c.signer.keys.String() + ")"
-}
-
-// Format prints the same as String, for every verb.
-func (c *Client) Format(f fmt.State, _ rune) { writeRedacted(f, c.String()) }
-
-// LogValue is what String gives.
-func (c *Client) LogValue() slog.Value { return logRedacted(c.String()) }

@@ -11,25 +11,25 @@ import (
 // service worker, and that other browsers hand to the service worker like any
 // message. Title and Navigate are required.
 type Notification struct {
-	Title    string // required
-	Navigate string // required: the URL that a click opens
-	Body     string
-	Lang     string // BCP 47 tag
-	Dir      string // "auto", "ltr" or "rtl"
-	Tag      string // replaces a shown notification with the same tag
-	Icon     string // URL
-	Image    string // URL
-	Badge    string // URL of a monochrome icon
+	Title    string `json:"title"`    // required
+	Navigate string `json:"navigate"` // required: the URL that a click opens
+	Body     string `json:"body,omitempty"`
+	Lang     string `json:"lang,omitempty"`  // BCP 47 tag
+	Dir      string `json:"dir,omitempty"`   // "auto", "ltr" or "rtl"
+	Tag      string `json:"tag,omitempty"`   // replaces a shown notification with the same tag
+	Icon     string `json:"icon,omitempty"`  // URL
+	Image    string `json:"image,omitempty"` // URL
+	Badge    string `json:"badge,omitempty"` // URL of a monochrome icon
 
-	Silent             bool
-	Renotify           bool // alert again when Tag replaces a notification
-	RequireInteraction bool // stay until the user acts
+	Silent             bool `json:"silent,omitempty"`
+	Renotify           bool `json:"renotify,omitempty"`           // alert again when Tag replaces a notification
+	RequireInteraction bool `json:"requireInteraction,omitempty"` // stay until the user acts
 
-	Data    any // any JSON, for the service worker
-	Actions []NotificationAction
+	Data    any                  `json:"data,omitempty"` // any JSON, for the service worker
+	Actions []NotificationAction `json:"actions,omitempty"`
 
-	AppBadge *uint64 // number on the application's icon; nil leaves it as it is
-	Mutable  bool    // let the service worker change the notification before it is shown
+	AppBadge *uint64 `json:"-"` // number on the application's icon; nil leaves it as it is
+	Mutable  bool    `json:"-"` // let the service worker change the notification before it is shown
 }
 
 // A NotificationAction is a button. All but Icon are required.
@@ -45,27 +45,10 @@ type NotificationAction struct {
 const webPushMarker = 8030
 
 type declarativeJSON struct {
-	WebPush      int              `json:"web_push"`
-	Notification notificationJSON `json:"notification"`
-	AppBadge     *uint64          `json:"app_badge,omitempty"`
-	Mutable      bool             `json:"mutable,omitempty"`
-}
-
-type notificationJSON struct {
-	Title              string               `json:"title"`
-	Navigate           string               `json:"navigate"`
-	Body               string               `json:"body,omitempty"`
-	Lang               string               `json:"lang,omitempty"`
-	Dir                string               `json:"dir,omitempty"`
-	Tag                string               `json:"tag,omitempty"`
-	Icon               string               `json:"icon,omitempty"`
-	Image              string               `json:"image,omitempty"`
-	Badge              string               `json:"badge,omitempty"`
-	Silent             bool                 `json:"silent,omitempty"`
-	Renotify           bool                 `json:"renotify,omitempty"`
-	RequireInteraction bool                 `json:"requireInteraction,omitempty"`
-	Data               any                  `json:"data,omitempty"`
-	Actions            []NotificationAction `json:"actions,omitempty"`
+	WebPush      int          `json:"web_push"`
+	Notification Notification `json:"notification"`
+	AppBadge     *uint64      `json:"app_badge,omitempty"`
+	Mutable      bool         `json:"mutable,omitempty"`
 }
 
 // ContentType is the content type that WebKit's explainer gives to declarative
@@ -80,22 +63,12 @@ func (n Notification) Message() ([]byte, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("webpush: notification: %w", err)
 	}
-	b, err := json.Marshal(declarativeJSON{
-		WebPush: webPushMarker,
-		Notification: notificationJSON{
-			Title: n.Title, Navigate: n.Navigate, Body: n.Body, Lang: n.Lang, Dir: n.Dir, Tag: n.Tag,
-			Icon: n.Icon, Image: n.Image, Badge: n.Badge,
-			Silent: n.Silent, Renotify: n.Renotify, RequireInteraction: n.RequireInteraction,
-			Data: n.Data, Actions: n.Actions,
-		},
-		AppBadge: n.AppBadge,
-		Mutable:  n.Mutable,
-	})
+	b, err := json.Marshal(declarativeJSON{webPushMarker, n, n.AppBadge, n.Mutable})
 	if err != nil {
 		return nil, fmt.Errorf("webpush: notification: %w", err)
 	}
 	if len(b) > MaxMessageBytes {
-		return nil, &MessageSizeError{Bytes: len(b)}
+		return nil, &MessageSizeError{Bytes: len(b), Max: MaxMessageBytes}
 	}
 	return b, nil
 }

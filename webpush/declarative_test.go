@@ -33,7 +33,8 @@ func TestNotification(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := (Notification{Title: "t", Navigate: "/", Body: strings.Repeat("x", 4000)}).Message(); !errors.Is(err, TooLarge) {
+	_, err = Notification{Title: "t", Navigate: "/", Body: strings.Repeat("x", 4000)}.Message()
+	if !errors.Is(err, TooLarge) || !strings.Contains(err.Error(), "at most 3993 fit") {
 		t.Errorf("too long: %v", err)
 	}
 }

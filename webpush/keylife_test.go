@@ -20,22 +20,21 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 			if n := keys.shards[0].len(); n != 0 {
 				t.Errorf("%s: %d sessions kept after Close", reuse, n)
 			}
-		case *sharedKeys:
-			if n := keys.origins.len(); n != 0 {
-				t.Errorf("%s: %d keys kept after Close", reuse, n)
-			}
+		case *originKeys:
+			keys.each(func(key *sharedKey) {
+				if key.key != nil {
+					t.Errorf("%s: a key kept after Close", reuse)
+				}
+			})
 		}
 	}
 	s := newTestSealer(t, KeyPerBroadcast(), time.Now)
-	b, err := s.ForBroadcast()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := s.ForBroadcast()
 	if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone()); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	if b.keys.(oneKey).key.key != nil {
+	if b.keys.(*broadcastKeys).key.key != nil {
 		t.Error("a broadcast's key is kept after Close")
 	}
 }
@@ -61,10 +60,7 @@ func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 // TestEndlessBroadcastKey seals for longer than a broadcast's key may live.
 func TestEndlessBroadcastKey(t *testing.T) {
 	w, c := newWorkload(t), newClock()
-	b, err := newTestSealer(t, KeyPerBroadcast(), c.now).ForBroadcast()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := newTestSealer(t, KeyPerBroadcast(), c.now).ForBroadcast()
 	keys := make(map[string]int)
 	for range 30 { // five hours
 		body, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone())

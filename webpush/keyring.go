@@ -2,8 +2,6 @@ package webpush
 
 import (
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 )
@@ -86,17 +84,3 @@ func (r *KeyRing) update(change func([]*VAPIDKeys) []*VAPIDKeys) {
 		}
 	}
 }
-
-// String shows how many key pairs there are and the current public key.
-func (r *KeyRing) String() string {
-	if r == nil || r.keys.Load() == nil {
-		return "webpush.KeyRing(none)"
-	}
-	return fmt.Sprintf("webpush.KeyRing(%d, current public %s)", len(*r.keys.Load()), r.Current().public)
-}
-
-// Format prints the same as String, for every verb.
-func (r *KeyRing) Format(f fmt.State, _ rune) { writeRedacted(f, r.String()) }
-
-// LogValue is what String gives.
-func (r *KeyRing) LogValue() slog.Value { return logRedacted(r.String()) }

@@ -1,7 +1,10 @@
 package webpush
 
 import (
+	"slices"
+	"sync"
 	"time"
+	"weak"
 )
 
 // A keySource sets s.public and s.ikm for one message to a subscription, made
@@ -14,9 +17,9 @@ type keySource interface {
 func newKeySource(r Reuse, now func() time.Time) keySource {
 	switch r.mode {
 	case modeBroadcast:
-		return newBroadcastKeys(now)
+		return &broadcastKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
 	case modeShared:
-		return newSharedKeys(r.ttl, now)
+		return &originKeys{newKeyPairs(r.ttl, now), newTable[string, *sharedKey](maxSharedKeys)}
 	case modeSession:
 		return newSessionKeys(r.ttl, r.max, now)
 	}
@@ -27,8 +30,8 @@ func newKeySource(r Reuse, now func() time.Time) keySource {
 type freshKeys struct{}
 
 func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
-	var k localKey
-	if err := k.generate(); err != nil {
+	k, err := newLocalKey()
+	if err != nil {
 		return err
 	}
 	return k.agree(s, sub)
@@ -36,12 +39,109 @@ func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 
 func (freshKeys) close() {}
 
-// fresh reports whether something made at the time made may still be used. The wall clock decides,
-// so that sleep counts; if it was set back to before made, the age is unknown and the answer is no.
-// A caller that read the clock just before the key was made, and asks just after, does not count as
-// a clock that was set back.
-func fresh(made, now time.Time, ttl time.Duration) bool {
-	const moment = time.Second
-	age := now.Round(0).Sub(made.Round(0))
-	return age > -moment && age < ttl
+// keyPairs sees to it that key pairs are forgotten in time. It keeps none: what uses one does.
+type keyPairs struct {
+	ttl  time.Duration
+	stop func() // of sweeping
+
+	mu     sync.Mutex
+	closed bool
+	live   []weak.Pointer[sharedKey]
+}
+
+func newKeyPairs(ttl time.Duration, now func() time.Time) *keyPairs {
+	k := &keyPairs{ttl: ttl}
+	k.stop = sweepOften(ttl, func() {
+		k.each(func(key *sharedKey) { key.expire(now(), ttl) })
+	})
+	return k
+}
+
+func (k *keyPairs) add() *sharedKey {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := &sharedKey{closed: k.closed}
+	k.live = slices.DeleteFunc(k.live, func(p weak.Pointer[sharedKey]) bool { return p.Value() == nil })
+	k.live = append(k.live, weak.Make(key))
+	return key
+}
+
+func (k *keyPairs) each(do func(*sharedKey)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.live {
+		if key := p.Value(); key != nil {
+			do(key)
+		}
+	}
+}
+
+func (k *keyPairs) close() {
+	k.stop()
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.each((*sharedKey).end)
+}
+
+// agree uses one of the key pairs.
+func (k *keyPairs) agree(key *sharedKey, s *schedule, sub Subscription, now time.Time) error {
+	pair, err := key.get(now, k.ttl)
+	if err != nil {
+		return err
+	}
+	return pair.agree(s, sub)
+}
+
+// originKeys is the mode [SharedKey]: a key pair for each origin.
+type originKeys struct {
+	*keyPairs
+	origins *table[string, *sharedKey]
+}
+
+func (k *originKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	return k.keyPairs.agree(k.origins.get(sub.Origin(), now.Unix(), k.add), s, sub, now)
+}
+
+// broadcastKeys is the mode [KeyPerBroadcast]: a key pair for each broadcast. Without a key it is
+// what single messages use, which have one each.
+type broadcastKeys struct {
+	*keyPairs
+	key *sharedKey
+}
+
+// start gives the key source of one broadcast.
+func (k *broadcastKeys) start() *broadcastKeys { return &broadcastKeys{k.keyPairs, k.add()} }
+
+func (k *broadcastKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	if k.key == nil {
+		return freshKeys{}.agree(s, sub, now)
+	}
+	return k.keyPairs.agree(k.key, s, sub, now)
+}
+
+// maxSweepInterval is how long an unused key may stay in memory after its ttl.
+const maxSweepInterval = 15 * time.Second
+
+// sweepOften runs sweep from time to time in a goroutine of its own, so that a key's life ends even
+// if nothing is sent any more. stop ends the goroutine and waits for it.
+func sweepOften(ttl time.Duration, sweep func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		ticker := time.NewTicker(min(max(ttl/4, 50*time.Millisecond), maxSweepInterval))
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				sweep()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
 }

@@ -41,57 +41,47 @@ type waiting struct {
 	index int64
 }
 
-// A fifo is a queue in blocks: growing copies nothing, and draining frees memory.
+// A fifo is a queue. What is taken from its front leaves room that is used again when it is most of
+// the queue.
 type fifo struct {
-	blocks [][]waiting // none is empty, but for a first that has been taken up to head
-	head   int
-	n      int
+	items []waiting
+	head  int // the first that was not taken
 }
 
-const fifoBlock = 1024
-
-func (q *fifo) len() int { return q.n }
+func (q *fifo) len() int { return len(q.items) - q.head }
 
 func (q *fifo) push(w waiting) {
-	last := len(q.blocks) - 1
-	if last < 0 || len(q.blocks[last]) == fifoBlock {
-		q.blocks = append(q.blocks, nil)
-		last++
+	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
 	}
-	q.blocks[last] = append(q.blocks[last], w)
-	q.n++
+	q.items = append(q.items, w)
 }
 
 func (q *fifo) pop() waiting {
-	w := q.blocks[0][q.head]
-	q.blocks[0][q.head] = waiting{}
-	q.n--
-	if q.head++; q.head == len(q.blocks[0]) {
-		q.blocks[0], q.blocks, q.head = nil, q.blocks[1:], 0
+	w := q.items[q.head]
+	q.items[q.head] = waiting{}
+	if q.head++; q.head == len(q.items) {
+		*q = fifo{}
 	}
 	return w
 }
 
 // popAny takes one from anywhere; the first goes to its place.
 func (q *fifo) popAny() waiting {
-	i := q.head + rand.IntN(q.n)
-	first, any := &q.blocks[0][q.head], &q.blocks[i/fifoBlock][i%fifoBlock]
-	*first, *any = *any, *first
+	i := q.head + rand.IntN(q.len())
+	q.items[q.head], q.items[i] = q.items[i], q.items[q.head]
 	return q.pop()
 }
 
 // popLast takes the last.
 func (q *fifo) popLast() waiting {
-	last := len(q.blocks) - 1
-	block := q.blocks[last]
-	w := block[len(block)-1]
-	block[len(block)-1] = waiting{}
-	q.n--
-	if q.blocks[last] = block[:len(block)-1]; q.n == 0 || len(block) == 1 {
-		q.blocks[last], q.blocks = nil, q.blocks[:last]
-	}
-	if q.n == 0 {
-		q.head = 0
+	last := len(q.items) - 1
+	w := q.items[last]
+	q.items[last] = waiting{}
+	if q.items = q.items[:last]; q.len() == 0 {
+		*q = fifo{}
 	}
 	return w
 }

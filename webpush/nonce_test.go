@@ -41,9 +41,7 @@ func TestNoKeyAndNonceRepeats(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if s, err = s.ForBroadcast(); err != nil {
-				t.Fatal(err)
-			}
+			s = s.ForBroadcast()
 			s.onSeal = func(key, nonce []byte) {
 				seen = append(seen, keyAndNonce(append(append(make([]byte, 0, 28), key...), nonce...)))
 			}

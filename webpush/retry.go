@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -40,18 +41,8 @@ func (r Retry) withDefaults() (Retry, error) {
 	if r.Attempts < 0 || r.Base < 0 || r.Max < 0 || r.MaxRetryAfter < 0 {
 		return r, errors.New("webpush: retry: a setting is negative")
 	}
-	if r.Attempts == 0 {
-		r.Attempts = 3
-	}
-	if r.Base == 0 {
-		r.Base = 500 * time.Millisecond
-	}
-	if r.Max == 0 {
-		r.Max = 30 * time.Second
-	}
-	if r.MaxRetryAfter == 0 {
-		r.MaxRetryAfter = 30 * time.Second
-	}
+	r.Attempts, r.Base = cmp.Or(r.Attempts, 3), cmp.Or(r.Base, 500*time.Millisecond)
+	r.Max, r.MaxRetryAfter = cmp.Or(r.Max, 30*time.Second), cmp.Or(r.MaxRetryAfter, 30*time.Second)
 	return r, nil
 }
 
@@ -84,14 +75,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// sleepUnless is sleep, or an error at once if the wait is too long.
-func sleepUnless(ctx context.Context, d time.Duration, tooLong bool) error {
-	if tooLong {
-		return context.DeadlineExceeded
-	}
-	return sleep(ctx, d)
 }
 
 // maxDelaySeconds keeps a delay within a time.Duration: about 68 years.

@@ -23,9 +23,8 @@ func fixedSealer(t testing.TB, private, salt []byte) *Sealer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := new(localKey)
-	k.set(key)
-	s.keys = oneKey{&sharedKey{key: k, made: time.Now()}}
+	k := &localKey{private: key, public: [publicKeyBytes]byte(key.PublicKey().Bytes())}
+	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{key: k, made: time.Now()}}
 	s.fixSalt = func(b *[saltBytes]byte) { copy(b[:], salt) }
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -41,14 +40,14 @@ func newSealer(reuse Reuse, now func() time.Time) (*Sealer, error) {
 // the mode [KeyPerBroadcast] that is a new one with a key pair of its own, made
 // when it is first needed and replaced after an hour, which need not be closed:
 // closing s closes it too. In every other mode it is s.
-func (s *Sealer) ForBroadcast() (*Sealer, error) {
+func (s *Sealer) ForBroadcast() *Sealer {
 	keys, ok := s.keys.(*broadcastKeys)
 	if !ok {
-		return s, nil
+		return s
 	}
 	b := *s
 	b.keys = keys.start()
-	return &b, nil
+	return &b
 }
 
 // Close ends the sealer's goroutine, if it has one, waits for it, and forgets
@@ -132,17 +131,3 @@ func appendRecord(dst, msg []byte, plaintextBytes int, key, nonce []byte, s *sch
 
 	return aead.Seal(body[:start+headerBytes], nonce, plaintext, nil), nil
 }
-
-// String shows the mode.
-func (s *Sealer) String() string {
-	if s == nil {
-		return "webpush.Sealer(none)"
-	}
-	return "webpush.Sealer(" + s.reuse.String() + ")"
-}
-
-// Format prints the same as String, for every verb.
-func (s *Sealer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
-
-// LogValue is what String gives.
-func (s *Sealer) LogValue() slog.Value { return logRedacted(s.String()) }

@@ -34,11 +34,7 @@ func TestReceiverOpensEveryMode(t *testing.T) {
 	w := newWorkload(t)
 	paddings := map[string]Padding{"none": PadNone(), "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
 	for _, mode := range allModes {
-		s := newTestSealer(t, mode, time.Now)
-		s, err := s.ForBroadcast()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newTestSealer(t, mode, time.Now).ForBroadcast()
 		for name, padding := range paddings {
 			for _, length := range []int{0, 1, 126, 127, 128, 365, 3992, MaxMessageBytes} {
 				message := make([]byte, length)
@@ -179,10 +175,7 @@ func TestBroadcastKey(t *testing.T) {
 	w, s := newWorkload(t), newTestSealer(t, KeyPerBroadcast(), time.Now)
 	keys := make(map[string]int)
 	for range 2 {
-		b, err := s.ForBroadcast()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := s.ForBroadcast()
 		for _, sub := range w.subs {
 			body, err := b.AppendEncrypt(nil, w.message, sub, PadNone())
 			if err != nil {
@@ -277,7 +270,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-func newSessionShards(t *testing.T, max int) []*lru[uint64, session] {
+func newSessionShards(t *testing.T, max int) []*cache[uint64, session] {
 	k := newSessionKeys(time.Hour, max, time.Now)
 	t.Cleanup(k.close)
 	sum := 0
@@ -297,10 +290,7 @@ func TestConcurrentSealing(t *testing.T) {
 	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			s, err := newTestSealer(t, mode, time.Now).ForBroadcast()
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := newTestSealer(t, mode, time.Now).ForBroadcast()
 			var wg sync.WaitGroup
 			for g := range 8 {
 				wg.Go(func() {

@@ -85,7 +85,7 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 			return Result{}, true
 		}
 		tooLong := left > d.client.retry.MaxRetryAfter || left >= d.opts.ttl()
-		if err := sleepUnless(ctx, left, tooLong); err != nil {
+		if tooLong || sleep(ctx, left) != nil {
 			if ctx.Err() != nil {
 				return d.fail(Canceled, ctx.Err()), false
 			}

@@ -12,11 +12,11 @@ const sessionShards = 16
 
 // sessionKeys keeps each subscription's input keying material.
 type sessionKeys struct {
-	ttl     time.Duration
-	now     func() time.Time
-	seed    maphash.Seed
-	shards  []*lru[uint64, session] // by a hash of the subscription's keys
-	janitor *janitor
+	ttl    time.Duration
+	now    func() time.Time
+	seed   maphash.Seed
+	shards []*cache[uint64, session] // by a hash of the subscription's keys
+	stop   func()                    // of sweeping
 }
 
 // A session is what is needed to encrypt another message to a subscription. It holds
@@ -40,9 +40,9 @@ func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKe
 		share += 5 * int(math.Sqrt(float64(share)))
 	}
 	for range shards {
-		k.shards = append(k.shards, newLRU[uint64, session](share))
+		k.shards = append(k.shards, newCache[uint64, session](share))
 	}
-	k.janitor = startJanitor(ttl, k.sweep)
+	k.stop = sweepOften(ttl, k.sweep)
 	return k
 }
 
@@ -73,8 +73,8 @@ func (k *sessionKeys) sweep() {
 }
 
 func (k *sessionKeys) close() {
-	k.janitor.stop()
+	k.stop()
 	for _, shard := range k.shards {
-		shard.close(nil)
+		shard.close()
 	}
 }

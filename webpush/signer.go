@@ -2,8 +2,6 @@ package webpush
 
 import (
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,17 +118,3 @@ func (s *Signer) sign(origin string, keys *VAPIDKeys, now int64) (*token, error)
 	s.signatures.Add(1)
 	return signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
 }
-
-// String shows the key ring.
-func (s *Signer) String() string {
-	if s == nil {
-		return "webpush.Signer(none)"
-	}
-	return "webpush.Signer(" + s.keys.String() + ")"
-}
-
-// Format prints the same as String, for every verb.
-func (s *Signer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
-
-// LogValue is what String gives.
-func (s *Signer) LogValue() slog.Value { return logRedacted(s.String()) }

@@ -146,22 +146,3 @@ func (k *VAPIDKeys) PrivatePEM() ([]byte, error) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
-
-// PrivateSEC1PEM is the private key as SEC 1 in PEM ("EC PRIVATE KEY"), for
-// tools that do not read PKCS #8. It is the secret itself.
-func (k *VAPIDKeys) PrivateSEC1PEM() ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(k.private)
-	if err != nil {
-		return nil, fmt.Errorf("webpush: VAPID key: write SEC 1: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
-}
-
-// PublicPEM is the public key as SPKI in PEM ("PUBLIC KEY").
-func (k *VAPIDKeys) PublicPEM() ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(&k.private.PublicKey)
-	if err != nil {
-		return nil, fmt.Errorf("webpush: VAPID key: write SPKI: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
-}
