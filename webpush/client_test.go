@@ -66,6 +66,28 @@ func newService(t testing.TB, options ...pushtest.Option) *pushtest.Server {
 	return service
 }
 
+var longLine = strings.Repeat("and so on ", 100) + "\n"
+
+// endless answers with a status and a body that does not end.
+func endless(code int, piece string, pause time.Duration) pushtest.Fault {
+	return func(x *pushtest.Exchange) {
+		x.Writer.WriteHeader(code)
+		control := http.NewResponseController(x.Writer)
+		for {
+			if _, err := io.WriteString(x.Writer, piece); err != nil || control.Flush() != nil {
+				return
+			}
+			select {
+			case <-time.After(pause):
+			case <-x.Request.Context().Done():
+				return
+			case <-x.Closing:
+				return
+			}
+		}
+	}
+}
+
 func parse(t testing.TB, text []byte) webpush.Subscription {
 	t.Helper()
 	sub, err := webpush.ParseSubscription(text)
@@ -193,7 +215,7 @@ func TestFaults(t *testing.T) {
 		{name: "410", faults: []pushtest.Fault{status(410)}, outcome: webpush.Gone, target: webpush.Gone, attempts: 1, requests: 1, reason: "pushtest says Gone"},
 		{name: "413", faults: []pushtest.Fault{status(413)}, outcome: webpush.TooLarge, target: webpush.TooLarge, attempts: 1, requests: 1, reason: "pushtest"},
 		{name: "400", faults: []pushtest.Fault{status(400)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "Bad Request"},
-		{name: "redirect", faults: []pushtest.Fault{pushtest.Redirect("https://elsewhere.example/")}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1},
+		{name: "redirect", faults: []pushtest.Fault{status(307, "Location", "https://elsewhere.example/")}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1},
 		{name: "429 once", faults: []pushtest.Fault{status(429)}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
 		{name: "429 with a wait", faults: []pushtest.Fault{status(429, "Retry-After", "0")}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
 		{name: "429 with a long wait", faults: []pushtest.Fault{status(429, "Retry-After", "3600")}, outcome: webpush.RateLimited, target: webpush.RateLimited, attempts: 1, requests: 1, retryAfter: time.Hour},
@@ -210,9 +232,9 @@ func TestFaults(t *testing.T) {
 		{name: "reset, after write", faults: []pushtest.Fault{pushtest.Reset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1, maybe: true},
 		{name: "taken, then reset", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, delivered: 1, maybe: true},
 		{name: "taken, then reset, after write", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 2, maybe: true},
-		{name: "endless 400", faults: []pushtest.Fault{pushtest.EndlessBody(400)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "and so on"},
-		{name: "endless 201", faults: []pushtest.Fault{pushtest.EndlessBody(201)}, outcome: webpush.Accepted, attempts: 1, requests: 1},
-		{name: "dribbling 403", faults: []pushtest.Fault{pushtest.DribblingBody(403)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
+		{name: "endless 400", faults: []pushtest.Fault{endless(400, longLine, 0)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "and so on"},
+		{name: "endless 201", faults: []pushtest.Fault{endless(201, longLine, 0)}, outcome: webpush.Accepted, attempts: 1, requests: 1},
+		{name: "dribbling 403", faults: []pushtest.Fault{endless(403, ".", 50*time.Millisecond)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
 	} {
 		for proto, options := range map[string][]pushtest.Option{"h2": nil, "h1": {pushtest.WithHTTP1()}} {
 			t.Run(c.name+","+proto, func(t *testing.T) {
@@ -330,7 +352,8 @@ func TestRotation(t *testing.T) {
 	if err != nil || receipt.ServerKey != old.PublicKey() || receipt.Attempts != 2 || receipt.MaybeDuplicate {
 		t.Errorf("unknown key: %+v, %v", receipt, err)
 	}
-	receipt, err = client.Send(t.Context(), parse(t, browser.JSONWithServerKey()), []byte("x"), webpush.Options{})
+	withKey := strings.TrimSuffix(string(browser.JSON()), "}") + `,"applicationServerKey":"` + old.PublicKey() + `"}`
+	receipt, err = client.Send(t.Context(), parse(t, []byte(withKey)), []byte("x"), webpush.Options{})
 	if err != nil || receipt.ServerKey != old.PublicKey() || receipt.Attempts != 1 {
 		t.Errorf("known key: %+v, %v", receipt, err)
 	}

@@ -76,6 +76,7 @@ func planFor(n int) millionPlan {
 type senderJob struct {
 	Root     string
 	URLs     []string // of origins
+	Crowds   []string // where the endpoints of each begin
 	Crowd    []int    // how many at each
 	Library  string   // webpush or webpush-go
 	Sessions bool     // send twice, and measure the second
@@ -107,7 +108,7 @@ func TestMillion(t *testing.T) {
 	}
 	p := planFor(n)
 	service := startService(t, p)
-	job := senderJob{Root: service.root, URLs: service.URLs, Crowd: p.crowd[:], Library: "webpush", Timeout: p.timeout, Patience: p.patience}
+	job := senderJob{Root: service.root, URLs: service.URLs, Crowds: service.Crowds, Crowd: p.crowd[:], Library: "webpush", Timeout: p.timeout, Patience: p.patience}
 
 	alone := job
 	alone.Crowd = []int{p.crowd[healthyA], p.crowd[healthyB], 0, 0}
@@ -187,8 +188,7 @@ func throttledDevices(crowd int) int { return crowd/2500*8 + min(crowd%2500, 8) 
 
 // throttleDevices is healthyA's fault.
 func throttleDevices(x *pushtest.Exchange) {
-	var number int
-	if _, err := fmt.Sscanf(x.Request.URL.Path, "/crowd/%d-", &number); err == nil && isThrottled(number) {
+	if number, ok := crowdNumber(x.Request); ok && isThrottled(number) {
 		pushtest.Status(http.StatusTooManyRequests, "Retry-After", "3600")(x)
 		return
 	}
@@ -197,11 +197,12 @@ func throttleDevices(x *pushtest.Exchange) {
 
 // serviceProcess is the push service.
 type serviceProcess struct {
-	URLs []string
-	PEM  string
-	root string
-	in   io.WriteCloser
-	out  *bufio.Scanner
+	URLs   []string
+	Crowds []string // where the endpoints of each begin
+	PEM    string
+	root   string
+	in     io.WriteCloser
+	out    *bufio.Scanner
 }
 
 // crowdCount is what one origin counted.
@@ -268,15 +269,15 @@ func childService() error {
 	if err := json.Unmarshal([]byte(os.Getenv("WEBPUSH_TEST_PLAN")), &plan); err != nil {
 		return err
 	}
-	faults := [originCount]pushtest.Fault{healthyA: throttleDevices, throttling: pushtest.Throttle(plan[originCount]), tarpit: pushtest.Stall()}
-	var servers []*pushtest.Server
+	faults := [originCount]pushtest.Fault{healthyA: throttleDevices, healthyB: pushtest.OK(), throttling: throttle(plan[originCount]), tarpit: pushtest.Stall()}
+	var crowds []*crowd
 	var hello serviceProcess
 	for o := range originCount {
-		server := pushtest.NewServer(pushtest.Discard(), pushtest.WithCrowd(plan[o]), pushtest.Always(faults[o]))
-		defer server.Close()
-		servers, hello.URLs = append(servers, server), append(hello.URLs, server.URL)
+		c := newCrowd(plan[o], faults[o])
+		defer c.server.Close()
+		crowds, hello.URLs, hello.Crowds = append(crowds, c), append(hello.URLs, c.server.URL), append(hello.Crowds, c.prefix)
 	}
-	hello.PEM = rootPEM(servers[0])
+	hello.PEM = rootPEM(crowds[0].server)
 	answers := json.NewEncoder(os.Stdout)
 	if err := answers.Encode(hello); err != nil {
 		return err
@@ -284,8 +285,8 @@ func childService() error {
 	seen := make([][]int, originCount) // at the last count
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		counts := make([]crowdCount, originCount)
-		for o, server := range servers {
-			now := server.Crowd()
+		for o, c := range crowds {
+			now := c.counts()
 			for i, n := range now {
 				if len(seen[o]) > 0 {
 					n -= seen[o][i]
@@ -392,7 +393,7 @@ func crowdOf(job senderJob, each func(endpoint, p256dh, auth string) error) erro
 			return nil
 		}
 		rand.Read(auth[:]) //nolint:errcheck // it never fails
-		if err := each(pushtest.CrowdEndpoint(job.URLs[next], given[next]), points[i%len(points)], base64.RawURLEncoding.EncodeToString(auth[:])); err != nil {
+		if err := each(crowdEndpoint(job.Crowds[next], given[next]), points[i%len(points)], base64.RawURLEncoding.EncodeToString(auth[:])); err != nil {
 			return err
 		}
 		given[next]++

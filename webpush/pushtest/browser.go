@@ -1,7 +1,6 @@
 package pushtest
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -46,20 +45,6 @@ func (b *Browser) JSON() []byte {
 	j, err := b.receiver.SubscriptionJSON(b.Endpoint())
 	if err != nil {
 		panic("pushtest: " + err.Error()) // strings always encode
-	}
-	return j
-}
-
-// JSONWithServerKey is JSON with the additional member applicationServerKey.
-func (b *Browser) JSONWithServerKey() []byte {
-	var members map[string]any
-	if err := json.Unmarshal(b.JSON(), &members); err != nil {
-		panic("pushtest: " + err.Error())
-	}
-	members["applicationServerKey"] = b.publicKey
-	j, err := json.Marshal(members)
-	if err != nil {
-		panic("pushtest: " + err.Error())
 	}
 	return j
 }

@@ -2,10 +2,8 @@ package pushtest
 
 import (
 	"io"
-	"log"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -87,49 +85,6 @@ func AcceptThenReset() Fault {
 	}
 }
 
-// EndlessBody answers with a status and a body that does not end.
-func EndlessBody(code int) Fault {
-	return func(x *Exchange) {
-		x.Writer.WriteHeader(code)
-		line := strings.Repeat("and so on ", 100) + "\n"
-		for x.Request.Context().Err() == nil {
-			if _, err := io.WriteString(x.Writer, line); err != nil {
-				return
-			}
-			select {
-			case <-x.Closing:
-				return
-			default:
-			}
-		}
-	}
-}
-
-// DribblingBody answers with a status and a body that comes a byte at a time, slowly.
-func DribblingBody(code int) Fault {
-	return func(x *Exchange) {
-		x.Writer.WriteHeader(code)
-		control := http.NewResponseController(x.Writer)
-		for {
-			if _, err := io.WriteString(x.Writer, "."); err != nil || control.Flush() != nil {
-				return
-			}
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-x.Request.Context().Done():
-				return
-			case <-x.Closing:
-				return
-			}
-		}
-	}
-}
-
-// Redirect answers with 307 and a location.
-func Redirect(location string) Fault {
-	return Status(http.StatusTemporaryRedirect, "Location", location)
-}
-
 // abort ends the exchange without an answer: a TCP reset where the connection
 // can be hijacked, and what http.ErrAbortHandler does otherwise.
 func abort(w http.ResponseWriter) {
@@ -152,6 +107,3 @@ type blindWriter struct{ header http.Header }
 func (w *blindWriter) Header() http.Header         { return w.header }
 func (w *blindWriter) Write(b []byte) (int, error) { return len(b), nil }
 func (w *blindWriter) WriteHeader(int)             {}
-
-// quiet keeps handshakes that the client gave up out of the tests' output.
-var quiet = log.New(io.Discard, "", 0)

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,7 +28,6 @@ type Server struct {
 	maxTTL   time.Duration
 	discard  bool
 	always   Fault
-	crowd    []atomic.Uint32
 	requests atomic.Int64
 	accepted atomic.Int64
 
@@ -36,52 +37,35 @@ type Server struct {
 }
 
 // An Option changes how a server is made.
-type Option func(*settings)
-
-type settings struct {
-	now     func() time.Time
-	maxTTL  time.Duration
-	discard bool
-	http1   bool
-	always  Fault
-	crowd   int
-}
+type Option func(*Server)
 
 // WithClock sets the clock that tokens are checked by.
-func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
 
 // WithMaxTTL sets the longest time that the service keeps a message; it answers
 // with that TTL if more is asked for (RFC 8030 section 5.2). The default is four
 // weeks.
-func WithMaxTTL(ttl time.Duration) Option { return func(s *settings) { s.maxTTL = ttl } }
+func WithMaxTTL(ttl time.Duration) Option { return func(s *Server) { s.maxTTL = ttl } }
 
 // WithHTTP1 makes a server without HTTP/2.
-func WithHTTP1() Option { return func(s *settings) { s.http1 = true } }
+func WithHTTP1() Option { return func(s *Server) { s.server.EnableHTTP2 = false } }
 
 // Discard makes a server that checks the form of requests but neither verifies
 // tokens nor opens and keeps messages: for measuring senders.
-func Discard() Option { return func(s *settings) { s.discard = true } }
+func Discard() Option { return func(s *Server) { s.discard = true } }
 
 // Always gives every request this fault, except those that get an injected one.
-func Always(fault Fault) Option { return func(s *settings) { s.always = fault } }
-
-// WithCrowd adds n subscriptions, numbered from 0, that only count: what is posted to a
-// [Server.CrowdEndpoint] is checked for its form and counted, and not kept.
-func WithCrowd(n int) Option { return func(s *settings) { s.crowd = n } }
+func Always(fault Fault) Option { return func(s *Server) { s.always = fault } }
 
 // NewServer starts a push service on loopback. Close it when done.
 func NewServer(options ...Option) *Server {
-	o := settings{now: time.Now, maxTTL: 28 * 24 * time.Hour}
-	for _, option := range options {
-		option(&o)
-	}
-	s := &Server{
-		now: o.now, maxTTL: o.maxTTL, discard: o.discard, always: o.always, crowd: make([]atomic.Uint32, o.crowd),
-		closing: make(chan struct{}), browsers: make(map[string]*Browser),
-	}
+	s := &Server{now: time.Now, maxTTL: 28 * 24 * time.Hour, closing: make(chan struct{}), browsers: make(map[string]*Browser)}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	s.server.EnableHTTP2 = !o.http1
-	s.server.Config.ErrorLog = quiet
+	s.server.EnableHTTP2 = true
+	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that a client gave up
+	for _, option := range options {
+		option(s)
+	}
 	s.server.StartTLS()
 	s.URL = s.server.URL
 	return s
@@ -155,10 +139,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // push is what happens without faults.
 func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) {
-	if number, ok := strings.CutPrefix(r.URL.Path, crowdPath); ok {
-		s.count(w, r, number)
-		return
-	}
 	message, refusal := s.check(r, browser)
 	if refusal != nil {
 		http.Error(w, refusal.reason, refusal.status)

@@ -5,10 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-
-	"postage/webpush/receiver"
 )
 
 // What the big push services answer, each as a fault with its public source.
@@ -44,22 +41,6 @@ func AppleKeyMismatch() Fault {
 // GoogleChrome/web.dev, "Common Issues and Reporting Bugs", and many issues since.
 func FCMKeyMismatch() Fault {
 	return Answer(http.StatusForbidden, "the VAPID credentials in the authorization header do not correspond to the credentials used to create the subscriptions.\n")
-}
-
-// AppleBadSubject has Apple's service look at the token's subject as it does: one
-// at localhost is refused with 403 BadJwtToken; anything else passes.
-//
-// Source: web-push-libs/web-push issue 947: mailto:x@localhost is refused with
-// 403 {"reason":"BadJwtToken"}, a real domain is taken; and Apple's page as above.
-func AppleBadSubject() Fault {
-	return func(x *Exchange) {
-		claims, err := receiver.VerifyVAPID(x.Request.Header.Get("Authorization"), "https://"+x.Request.Host, time.Now())
-		if err != nil || strings.HasSuffix(claims.Subject, "@localhost") || strings.HasPrefix(claims.Subject, "https://localhost") {
-			Answer(http.StatusForbidden, `{"reason":"BadJwtToken"}`)(x)
-			return
-		}
-		x.Accept(x.Writer)
-	}
 }
 
 // bridgeBytes is how long a body may be in base64 on its way through a bridge.

@@ -4,8 +4,7 @@
 //	webpush send -subject mailto:you@example.com -subscription sub.json 'Hello!'
 //	webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
 //
-// To send yourself one: make keys, have a browser subscribe with the public key (the page in
-// webpush/example does that and shows the subscription), and send.
+// To send yourself one, open the page of `webpush demo`.
 package main
 
 import (
@@ -44,6 +43,7 @@ type program struct {
 
 const usage = `Webpush makes VAPID keys and sends Web Push notifications, to yourself or to a million.
 
+  webpush demo                     a page on which your own browser subscribes
   webpush keys                     make a VAPID key pair, or show the public key of an existing one
   webpush send [MESSAGE]           encrypt, sign and send one message
   webpush broadcast FILE.ndjson    send one message to all subscriptions in a file
@@ -89,6 +89,8 @@ func (p program) command(ctx context.Context, args []string) error {
 	switch args[0] {
 	case "keys":
 		return p.keys(args[1:])
+	case "demo":
+		return p.demo(ctx, args[1:])
 	case "send":
 		return p.send(ctx, args[1:])
 	case "broadcast":
@@ -97,7 +99,7 @@ func (p program) command(ctx context.Context, args []string) error {
 		fmt.Fprint(p.stdout, usage)
 		return nil
 	}
-	return hinted{fmt.Errorf("unknown command %q", args[0]), "the commands are keys, send and broadcast"}
+	return hinted{fmt.Errorf("unknown command %q", args[0]), "the commands are demo, keys, send and broadcast"}
 }
 
 // say tells a person something.

@@ -71,15 +71,19 @@ func makeKeys(file string) (*webpush.VAPIDKeys, error) {
 	return keys, nil
 }
 
-// sending are the flags of both ways to send.
+// sending are the flags of all ways to send.
 type sending struct {
 	keys, subject, urgency, topic string
 	ttl                           time.Duration
 }
 
-func (s *sending) add(f *flag.FlagSet) {
+func (s *sending) addClient(f *flag.FlagSet) {
 	f.StringVar(&s.keys, "keys", keysFile, "`file` of the VAPID key pair, PEM: webpush keys makes one")
 	f.StringVar(&s.subject, "subject", "", "who sends this: mailto: and an `address`, or an https URL (required)")
+}
+
+func (s *sending) add(f *flag.FlagSet) {
+	s.addClient(f)
 	f.DurationVar(&s.ttl, "ttl", webpush.DefaultTTL, "how long the push service keeps it for a browser that is offline")
 	f.StringVar(&s.urgency, "urgency", "", "very-low, low, normal or high")
 	f.StringVar(&s.topic, "topic", "", "replaces an undelivered message of the same `topic`")

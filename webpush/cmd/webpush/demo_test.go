@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,15 +14,11 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// TestExample does what the page does: gets the key, subscribes, sends.
-func TestExample(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "vapid.pem")
-	keys, err := loadKeys(file)
+// TestDemo does what the page does: gets the key, subscribes, sends.
+func TestDemo(t *testing.T) {
+	keys, err := makeKeys(filepath.Join(t.TempDir(), "vapid.pem"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if again, err := loadKeys(file); err != nil || again.PublicKey() != keys.PublicKey() {
-		t.Errorf("the key pair did not come back: %v", err)
 	}
 	ring, err := webpush.NewKeyRing(keys)
 	if err != nil {
@@ -34,7 +31,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	server := httptest.NewServer(newHandler(client, keys.PublicKey()))
+	server := httptest.NewServer(newDemo(client, keys.PublicKey(), t.Logf))
 	defer server.Close()
 
 	key := ask(t, "GET", server.URL+"/key", nil, 200)
@@ -57,6 +54,24 @@ func TestExample(t *testing.T) {
 		if got := ask(t, "GET", server.URL+path, nil, 200); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", path, got)
 		}
+	}
+}
+
+// The command listens, and ends with its context.
+func TestDemoListens(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vapid.pem")
+	if _, err := makeKeys(file); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var said bytes.Buffer
+	p := program{stdout: &said, stderr: &said}
+	if err := p.demo(ctx, []string{"-keys", file, "-subject", "mailto:you@example.com", "-addr", "localhost:0"}); err != nil || !strings.Contains(said.String(), "open http://localhost:0") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if err := p.demo(ctx, []string{"-keys", file}); err == nil || !strings.Contains(err.Error(), "-subject is missing") {
+		t.Errorf("without a subject: %v", err)
 	}
 }
 
