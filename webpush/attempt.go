@@ -41,8 +41,11 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	var trace *writeTrace
 	if _, ok := c.transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
 		defer limit.end()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, limit.until)
+		defer cancel()
 		trace = new(writeTrace)
-		ctx = trace.in(deadlineContext{ctx, limit.until})
+		ctx = trace.in(ctx)
 	}
 	request, sent := newRequest(ctx, sub, h, body)
 	response, err := c.transport.RoundTrip(request)

@@ -171,6 +171,10 @@ func (b *broadcast) lane(name string) *lane {
 
 // wait waits for something to happen and deals with it.
 func (b *broadcast) wait() bool {
+	end := b.ctx.Done()
+	if b.drained {
+		end = nil // what is left are results of requests that are being stopped
+	}
 	select {
 	case r := <-b.results:
 		return b.hand(r.sub, r.index, r.result)
@@ -178,21 +182,8 @@ func (b *broadcast) wait() bool {
 		panic(text)
 	case <-b.ticker.C:
 		return b.tick()
-	case <-b.ctx.Done():
-		return b.drain() && b.waitCanceled()
-	}
-}
-
-// waitCanceled takes the result of a request that is being stopped, if there is one.
-func (b *broadcast) waitCanceled() bool {
-	if b.pending == 0 {
-		return true
-	}
-	select {
-	case r := <-b.results:
-		return b.hand(r.sub, r.index, r.result)
-	case text := <-b.panics:
-		panic(text)
+	case <-end:
+		return b.drain()
 	}
 }
 

@@ -149,12 +149,6 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Sealer is the client's sealer.
-func (c *Client) Sealer() *Sealer { return c.sealer }
-
-// Signer is the client's signer.
-func (c *Client) Signer() *Signer { return c.signer }
-
 // AppendMessage prepares a message without building a request: it appends the body to dst and
 // returns it with the header fields, for programs that send by other means. The request is a POST
 // to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body; without

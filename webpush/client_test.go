@@ -295,11 +295,11 @@ func TestReasonIsCleaned(t *testing.T) {
 	})
 	sub := parse(t, browser.JSON())
 	_, err := client.Send(t.Context(), sub, nil, webpush.Options{})
-	token, err2 := client.Signer().Authorization(sub)
+	_, header, err2 := client.AppendMessage(nil, nil, sub, webpush.Options{})
 	if err2 != nil {
 		t.Fatal(err2)
 	}
-	token, _, _ = strings.Cut(strings.TrimPrefix(token, "vapid t="), ",")
+	token, _, _ := strings.Cut(strings.TrimPrefix(header.Authorization, "vapid t="), ",")
 	if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, browser.Endpoint()[len(service.URL):]) ||
 		strings.ContainsAny(text, "\n\x00") || !utf8.ValidString(text) || !strings.Contains(text, "bad") {
 		t.Errorf("%q", text)

@@ -45,10 +45,7 @@ type journalHead struct {
 	Broadcast string `json:"broadcast"`
 }
 
-const (
-	journalKind = "webpush 2"
-	oldJournal  = "webpush 1" // it knew subscriptions by their place
-)
+const journalKind = "webpush 2"
 
 // journalLine is an outcome.
 type journalLine struct {
@@ -116,8 +113,6 @@ func (j *Journal) read(broadcast string) error {
 func checkHead(line []byte, broadcast string) error {
 	var head journalHead
 	switch err := json.Unmarshal(line, &head); {
-	case err == nil && head.Journal == oldJournal:
-		return errors.New("of an earlier version of this package, which knew subscriptions by their place: finish it with that, or begin another")
 	case err != nil || head.Journal != journalKind:
 		return errors.New("not a journal")
 	case head.Broadcast != broadcast:

@@ -49,16 +49,3 @@ func (l *timeLimit) end() {
 		l.ctx = nil
 	}
 }
-
-// A deadlineContext reports the deadline at which its context will be canceled.
-type deadlineContext struct {
-	context.Context
-	deadline time.Time
-}
-
-func (c deadlineContext) Deadline() (time.Time, bool) {
-	if earlier, ok := c.Context.Deadline(); ok && earlier.Before(c.deadline) {
-		return earlier, true
-	}
-	return c.deadline, true
-}

@@ -39,10 +39,4 @@ func TestTimeLimit(t *testing.T) {
 	}
 	l.stop()
 	l.end()
-	earlier, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	want, _ := earlier.Deadline()
-	if got, _ := (deadlineContext{earlier, time.Now().Add(time.Hour)}).Deadline(); got != want {
-		t.Errorf("%v, want the earlier %v", got, want)
-	}
 }

@@ -37,9 +37,6 @@ type Message struct {
 // Endpoint is the URL to post to.
 func (b *Browser) Endpoint() string { return b.server.URL + b.path }
 
-// Receiver holds the browser's keys.
-func (b *Browser) Receiver() *receiver.Receiver { return b.receiver }
-
 // JSON is what PushSubscription.toJSON() would give.
 func (b *Browser) JSON() []byte {
 	j, err := b.receiver.SubscriptionJSON(b.Endpoint())

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -20,7 +19,7 @@ const (
 
 // A Receiver holds a subscription's secrets: the user agent's ECDH key pair and
 // the authentication secret (RFC 8291 sections 3.1 and 3.2). It is safe for
-// concurrent use. Formatting it shows the public key only.
+// concurrent use.
 type Receiver struct {
 	private *ecdh.PrivateKey
 	auth    []byte
@@ -105,14 +104,4 @@ func (r *Receiver) inputKey(sender *ecdh.PublicKey) ([]byte, error) {
 	}
 	info := "WebPush: info\x00" + string(r.PublicKey()) + string(sender.Bytes())
 	return hkdf.Key(sha256.New, secret, r.auth, info, 32)
-}
-
-// String shows the public key.
-func (r *Receiver) String() string {
-	return "receiver.Receiver(public " + base64.RawURLEncoding.EncodeToString(r.PublicKey()) + ")"
-}
-
-// Format prints what String does, whatever the verb.
-func (r *Receiver) Format(f fmt.State, _ rune) {
-	io.WriteString(f, r.String()) //nolint:errcheck // fmt.State has nowhere to report it
 }

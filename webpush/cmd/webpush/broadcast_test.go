@@ -166,8 +166,8 @@ func TestBroadcastProgress(t *testing.T) {
 	want := []string{
 		"████████████░░░░░░░░░░░░ 500 of 1000, 5s left",
 		"496 accepted, 4 deferred",
-		"      56/s  https://service0.example  228 taken, 1 not",
-		"      41/s  https://service1.example  168 taken, 3 not",
+		"  https://service0.example: 228 taken, 57/s, 1 not",
+		"  https://service1.example: 168 taken, 42/s, 3 not",
 	}
 	if got := p.lines(); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("drew:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

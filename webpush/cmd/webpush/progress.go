@@ -33,11 +33,9 @@ type progress struct {
 
 // originProgress is what one push service did.
 type originProgress struct {
-	name            string
-	taken, others   int64
-	takenAtLastDraw int64
-	perSecond       float64
-	lastTaken       time.Time
+	name          string
+	taken, others int64
+	lastTaken     time.Time
 }
 
 // redrawEvery is the shortest time between two drawings.
@@ -83,13 +81,6 @@ func (p *progress) add(origin string, result webpush.Result) {
 }
 
 func (p *progress) redraw() {
-	elapsed := p.now().Sub(p.last).Seconds()
-	for _, o := range p.origins {
-		if !p.last.IsZero() && elapsed > 0 { // smoothed over a second or two
-			o.perSecond += (float64(o.taken-o.takenAtLastDraw)/elapsed - o.perSecond) * min(elapsed, 1)
-		}
-		o.takenAtLastDraw = o.taken
-	}
 	p.last = p.now()
 	p.erase()
 	lines := p.lines()
@@ -117,14 +108,11 @@ func (p *progress) lines() []string {
 		fmt.Sprintf("%s %d of %d, %s left", bar(float64(done)/float64(max(1, p.total))), done, p.total, left),
 		p.counts(),
 	}
-	for i, o := range p.sorted() {
-		if i == shownOrigins {
-			lines = append(lines, fmt.Sprintf("  and %d more", len(p.origins)-i))
-			break
-		}
-		lines = append(lines, fmt.Sprintf("  %6.0f/s  %s  %d taken, %d not", o.perSecond, o.name, o.taken, o.others))
+	services := p.services()
+	if more := len(services) - shownOrigins; more > 0 {
+		services = append(services[:shownOrigins], fmt.Sprintf("  and %d more", more))
 	}
-	return lines
+	return append(lines, services...)
 }
 
 // bar draws a share, 0 to 1, as a bar.
@@ -143,11 +131,18 @@ func (p *progress) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-// sorted has the push services with the most messages first.
-func (p *progress) sorted() []*originProgress {
-	return slices.SortedFunc(maps.Values(p.origins), func(a, b *originProgress) int {
+// services has a line for each push service, that with the most messages first.
+func (p *progress) services() (lines []string) {
+	for _, o := range slices.SortedFunc(maps.Values(p.origins), func(a, b *originProgress) int {
 		return cmp.Or(cmp.Compare(b.taken+b.others, a.taken+a.others), cmp.Compare(a.name, b.name))
-	})
+	}) {
+		rate := ""
+		if seconds := o.lastTaken.Sub(p.began).Seconds(); o.taken > 1 && seconds > 0 {
+			rate = fmt.Sprintf(", %.0f/s", float64(o.taken)/seconds)
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %d taken%s, %d not", o.name, o.taken, rate, o.others))
+	}
+	return lines
 }
 
 // failed counts the messages that will not be taken, though their subscription has not
@@ -164,12 +159,8 @@ func (p *progress) failed() (n int64) {
 // summary is the command's result.
 func (p *progress) summary(w io.Writer, results string) {
 	fmt.Fprintf(w, "%d of %d: %s\n", p.earlier+p.done, p.total, cmp.Or(p.counts(), "nothing to do"))
-	for _, o := range p.sorted() {
-		rate := ""
-		if seconds := o.lastTaken.Sub(p.began).Seconds(); o.taken > 1 && seconds > 0 {
-			rate = fmt.Sprintf(", %.0f/s", float64(o.taken)/seconds)
-		}
-		fmt.Fprintf(w, "  %s: %d taken%s, %d not\n", o.name, o.taken, rate, o.others)
+	for _, line := range p.services() {
+		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintf(w, "results: %s\n", results)
 }
