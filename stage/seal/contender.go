@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"postage/lab"
 	"postage/record"
@@ -55,21 +54,29 @@ func (p padding) bodyBytes() int {
 	return messageBytes + webpush.OverheadBytes
 }
 
-// A maker prepares one message for each call.
-type maker interface {
-	// make prepares the message for recipient i and keeps it for the proof.
-	make(i int) error
-	// made returns what make kept.
-	made() product
-	close() error
+// A maker prepares messages.
+type maker struct {
+	// make prepares the message for recipient i.
+	make func(i int) (product, error)
+	// many, if there is one, makes n messages in a batch, the first for recipient i, and hands each
+	// to sink, which may be nil.
+	many  func(i, n int, sink func(*http.Request)) error
+	close func() error // nil if there is nothing to close
 }
 
 // product is a message that is ready to be sent, in the form that the library returns.
 type product struct {
-	body    []byte
-	header  http.Header
 	request *http.Request // nil with as=parts
-	now     time.Time     // by the maker's clock
+	body    []byte
+	header  webpush.Header
+}
+
+// fields returns the header fields, of a request or from its parts.
+func (p product) fields() http.Header {
+	if p.request != nil {
+		return p.request.Header
+	}
+	return http.Header{"Authorization": {p.header.Authorization}, "Ttl": {p.header.TTL}, "Content-Encoding": {"aes128gcm"}}
 }
 
 func (c *contender) row(pad padding) lab.Contender {
@@ -103,16 +110,17 @@ type instance struct {
 	pad       padding
 	maker     maker
 	next      int
+	last      product
 }
 
-func (in *instance) Run(n int) error {
-	if b, ok := in.maker.(interface{ makeMany(i, n int) error }); ok && n > 1 {
+func (in *instance) Run(n int) (err error) {
+	if in.maker.many != nil {
 		i := in.next
 		in.next = (i + n) % len(in.workload.recipients)
-		return b.makeMany(i, n)
+		return in.maker.many(i, n, nil)
 	}
 	for range n {
-		if err := in.maker.make(in.next); err != nil {
+		if in.last, err = in.maker.make(in.next); err != nil {
 			return err
 		}
 		if in.next++; in.next == len(in.workload.recipients) {
@@ -124,13 +132,18 @@ func (in *instance) Run(n int) error {
 
 // Cycle returns the number of subscriptions; 0 where a batch is one call.
 func (in *instance) Cycle() int {
-	if _, ok := in.maker.(interface{ makeMany(i, n int) error }); ok {
+	if in.maker.many != nil {
 		return 0
 	}
 	return len(in.workload.recipients)
 }
 
-func (in *instance) Close() error { return in.maker.close() }
+func (in *instance) Close() error {
+	if in.maker.close == nil {
+		return nil
+	}
+	return in.maker.close()
+}
 
 // Metrics returns the length of the request's body in bytes.
 func (in *instance) Metrics() map[string]float64 {

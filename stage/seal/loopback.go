@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
@@ -34,8 +32,8 @@ func loopbackCase() lab.Case {
 	}
 	c.Contenders = append(c.Contenders, loopbackRow("lib=webpush-go", "github.com/SherClockHolmes/webpush-go", loopWebpushGo))
 	for _, m := range []mode{modes[0], {name: "broadcast", reuse: webpush.KeyPerBroadcast()}, modes[2]} {
-		c.Contenders = append(c.Contenders, loopbackRow("lib=webpush/mode="+m.name, "", func(s *serviceAddress) (broadcast, func() error, error) {
-			return loopLibrary(s, m.reuse)
+		c.Contenders = append(c.Contenders, loopbackRow("lib=webpush/mode="+m.name, "", func(s *serviceAddress, t *http.Transport) (broadcast, error) {
+			return loopLibrary(s, t, m.reuse)
 		}))
 	}
 	return c
@@ -57,6 +55,7 @@ type serviceAddress struct {
 	// Subscriptions of both origins, as browsers give them.
 	Subscriptions [2][]json.RawMessage
 	keys          *webpush.VAPIDKeys
+	client        *webpush.Client // nil with another library
 }
 
 // serviceCounts is the push service's answer.
@@ -67,7 +66,7 @@ type serviceCounts struct {
 	CPU *time.Duration
 }
 
-func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, func() error, error)) lab.Contender {
+func loopbackRow(name, module string, open func(*serviceAddress, *http.Transport) (broadcast, error)) lab.Contender {
 	return lab.Contender{
 		Name: name, Module: module, Settings: record.KeysOf(name).Settings(map[string]string{"inflight": fmt.Sprint(inflight)}),
 		Checks: "the push service verifies the token of a message to each of twenty subscriptions, opens it and reads the right text; it counts as many requests as were sent",
@@ -80,7 +79,10 @@ func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, fun
 			if in.server, err = proc.StartServer(ctx, pushServer, keys.PublicKey(), &in.service); err != nil {
 				return nil, fmt.Errorf("seal: push service: %w", err)
 			}
-			if in.send, in.close, err = open(&in.service); err != nil {
+			if in.transport, err = in.service.transport(); err == nil {
+				in.send, err = open(&in.service, in.transport)
+			}
+			if err != nil {
 				return nil, errors.Join(err, in.server.Close())
 			}
 			return in, nil
@@ -89,10 +91,10 @@ func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, fun
 }
 
 type loopback struct {
-	server  *proc.Child
-	service serviceAddress
-	send    broadcast
-	close   func() error
+	server    *proc.Child
+	service   serviceAddress
+	transport *http.Transport
+	send      broadcast
 }
 
 func (l *loopback) counts() (c serviceCounts, err error) {
@@ -136,7 +138,13 @@ func (l *loopback) Counters() (map[string]float64, error) {
 	return map[string]float64{"server-cpu-ns/op": float64(*c.CPU)}, nil
 }
 
-func (l *loopback) Close() error { return errors.Join(l.close(), l.server.Close()) }
+func (l *loopback) Close() (err error) {
+	l.transport.CloseIdleConnections()
+	if l.service.client != nil {
+		err = l.service.client.Close()
+	}
+	return errors.Join(err, l.server.Close())
+}
 
 // transport trusts the service's certificate and speaks HTTP/2.
 func (s *serviceAddress) transport() (*http.Transport, error) {
@@ -149,36 +157,33 @@ func (s *serviceAddress) transport() (*http.Transport, error) {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: inflight}, nil
 }
 
-func message() []byte {
-	return slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes]))
-}
-
-// loopLibrary broadcasts with package webpush.
-func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() error, error) {
-	transport, err := s.transport()
-	if err != nil {
-		return nil, nil, err
-	}
-	ring, err := webpush.NewKeyRing(s.keys)
-	if err != nil {
-		return nil, nil, err
-	}
-	var subs [2][]webpush.Subscription
+// parsed has the subscriptions of both origins in a library's form.
+func parsed[T any](s *serviceAddress, parse func([]byte) (T, error)) (subs [2][]T, err error) {
 	for origin, list := range s.Subscriptions {
 		for _, text := range list {
-			sub, err := webpush.ParseSubscription(text)
+			sub, err := parse(text)
 			if err != nil {
-				return nil, nil, err
+				return subs, err
 			}
 			subs[origin] = append(subs[origin], sub)
 		}
 	}
-	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse, Transport: transport, Limits: webpush.Limits{Concurrency: inflight}})
+	return subs, nil
+}
+
+// loopLibrary broadcasts with package webpush.
+func loopLibrary(s *serviceAddress, transport *http.Transport, reuse webpush.Reuse) (broadcast, error) {
+	subs, err := parsed(s, func(text []byte) (webpush.Subscription, error) { return webpush.ParseSubscription(text) })
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	client, err := newClient(&workload{keys: s.keys}, webpush.Config{Reuse: reuse, Transport: transport, Limits: webpush.Limits{Concurrency: inflight}})
+	if err != nil {
+		return nil, err
+	}
+	s.client = client
 	options, msg := messageOptions(false), message()
-	send := func(origin, n int) error {
+	return func(origin, n int) error {
 		to := func(yield func(webpush.Subscription) bool) {
 			for i := range n {
 				if !yield(subs[origin][i%len(subs[origin])]) {
@@ -192,75 +197,32 @@ func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() erro
 			}
 		}
 		return nil
-	}
-	return send, func() error {
-		transport.CloseIdleConnections()
-		return client.Close()
 	}, nil
 }
 
 // loopWebpushGo does the same with webpush-go: goroutines that take the next subscription and send
 // to it.
-func loopWebpushGo(s *serviceAddress) (broadcast, func() error, error) {
-	transport, err := s.transport()
-	if err != nil {
-		return nil, nil, err
-	}
+func loopWebpushGo(s *serviceAddress, transport *http.Transport) (broadcast, error) {
 	options := &webpushgo.Options{
-		HTTPClient: &http.Client{Transport: transport}, TTL: ttlSeconds, RecordSize: 86 + messageBytes + 1 + 16,
+		HTTPClient: &http.Client{Transport: transport}, TTL: ttlSeconds, RecordSize: unpadded,
 		Subscriber:     strings.TrimPrefix(contact, "mailto:"),
 		VAPIDPublicKey: s.keys.PublicKey(), VAPIDPrivateKey: s.keys.PrivateKey(),
 	}
-	var subs [2][]*webpushgo.Subscription
-	for origin, list := range s.Subscriptions {
-		for _, text := range list {
-			sub := new(webpushgo.Subscription)
-			if err := json.Unmarshal(text, sub); err != nil {
-				return nil, nil, err
-			}
-			subs[origin] = append(subs[origin], sub)
-		}
-	}
+	subs, err := parsed(s, func(text []byte) (*webpushgo.Subscription, error) {
+		sub := new(webpushgo.Subscription)
+		return sub, json.Unmarshal(text, sub)
+	})
 	msg := message()
-	one := func(sub *webpushgo.Subscription) error {
-		response, err := webpushgo.SendNotification(msg, sub, options)
-		if err != nil {
-			return err
-		}
-		if response.StatusCode != http.StatusCreated {
-			err = fmt.Errorf("the push service answered %s", response.Status)
-		}
-		return errors.Join(err, response.Body.Close())
-	}
-	send := func(origin, n int) error {
-		work, failures := make(chan *webpushgo.Subscription), make(chan error, inflight)
-		var group sync.WaitGroup
-		for range min(n, inflight) {
-			group.Go(func() {
-				for sub := range work {
-					if err := one(sub); err != nil {
-						select {
-						case failures <- err:
-						default:
-						}
-					}
-				}
-			})
-		}
-		for i := range n {
-			work <- subs[origin][i%len(subs[origin])]
-		}
-		close(work)
-		group.Wait()
-		select {
-		case err := <-failures:
-			return err
-		default:
-			return nil
-		}
-	}
-	return send, func() error {
-		transport.CloseIdleConnections()
-		return nil
-	}, nil
+	return func(origin, n int) error {
+		return inTurns(min(n, inflight), n, func(_, i int) error {
+			response, err := webpushgo.SendNotification(msg, subs[origin][i%len(subs[origin])], options)
+			if err != nil {
+				return err
+			}
+			if response.StatusCode != http.StatusCreated {
+				err = fmt.Errorf("the push service answered %s", response.Status)
+			}
+			return errors.Join(err, response.Body.Close())
+		})
+	}, err
 }

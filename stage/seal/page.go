@@ -3,8 +3,6 @@ package seal
 import (
 	"crypto/ecdh"
 	"crypto/rand"
-	"net/http"
-	"time"
 
 	"postage/lab"
 	"postage/webpush"
@@ -48,25 +46,23 @@ func pageRow(name string, reuse webpush.Reuse, key, token freshness) *contender 
 		settings: map[string]string{"lib": "webpush", "reuse": reuse.String(), "token": string(token)},
 		key:      key, token: token,
 		open: func(w *workload, pad padding) (maker, error) {
-			m, err := newClient(w, pad, webpush.Config{Reuse: reuse}, true)
-			if token == perMessage {
-				return &signingEach{m}, err
+			m, err := library(w, pad, webpush.Config{Reuse: reuse}, true)
+			if token != perMessage {
+				return m, err
+			}
+			make := m.make
+			m.make = func(i int) (product, error) { // tokens are not kept: a new signer signs each message
+				p, err := make(i)
+				if err != nil {
+					return p, err
+				}
+				authorization, err := newToken(w, i)
+				p.request.Header.Set("Authorization", authorization)
+				return p, err
 			}
 			return m, err
 		},
 	}
-}
-
-// signingEach is a client whose tokens are not kept: a new signer signs each message.
-type signingEach struct{ *client }
-
-func (s *signingEach) make(i int) error {
-	if err := s.client.make(i); err != nil {
-		return err
-	}
-	token, err := newToken(s.workload, i)
-	s.request.Header.Set("Authorization", token)
-	return err
 }
 
 func newToken(w *workload, i int) (string, error) {
@@ -87,28 +83,16 @@ func keyAndToken() *contender {
 		name:     "page=GetCachedKey",
 		settings: map[string]string{"lib": "webpush"},
 		key:      perMessage, token: perMessage, alone: true,
-		open: func(w *workload, _ padding) (maker, error) { return &keys{workload: w}, nil },
+		open: func(w *workload, _ padding) (maker, error) {
+			return maker{make: func(i int) (p product, err error) {
+				key, err := ecdh.P256().GenerateKey(rand.Reader)
+				if err != nil {
+					return p, err
+				}
+				p.body = key.PublicKey().Bytes()
+				p.header.Authorization, err = newToken(w, i)
+				return p, err
+			}}, nil
+		},
 	}
 }
-
-type keys struct {
-	workload *workload
-	public   []byte
-	token    string
-}
-
-func (k *keys) make(i int) error {
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	if err != nil {
-		return err
-	}
-	k.public = key.PublicKey().Bytes()
-	k.token, err = newToken(k.workload, i)
-	return err
-}
-
-func (k *keys) made() product {
-	return product{body: k.public, header: http.Header{"Authorization": {k.token}}, now: time.Now()}
-}
-
-func (k *keys) close() error { return nil }

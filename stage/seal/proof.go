@@ -2,7 +2,9 @@ package seal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,73 +19,75 @@ import (
 // share.
 func (in *instance) Prove(ctx context.Context) error {
 	keys, tokens, salts := newSeen("ECDH key"), newSeen("VAPID token"), newSeen("salt")
-	in.next = 0
 	const rounds = 2
-	var broadcast []product
-	if b, ok := in.maker.(interface {
-		makeAll(rounds int) ([]product, error)
-	}); ok {
-		var err error
-		if broadcast, err = b.makeAll(rounds); err != nil {
-			return err
-		}
-	}
-	for round := range rounds {
-		for i := range in.workload.recipients {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			var p product
-			if broadcast != nil {
-				p = broadcast[round*len(in.workload.recipients)+i]
-			} else {
-				if err := in.Run(1); err != nil {
-					return err
-				}
-				p = in.maker.made()
-			}
-			r := &in.workload.recipients[i]
-			at := use{round, i, r.origin}
-			if err := in.checkToken(p, r); err != nil {
-				return fmt.Errorf("message %d: %w", i, err)
-			}
-			tokens.add(p.header.Get("Authorization"), at)
-			if in.contender.alone {
-				keys.add(string(p.body), at)
-				continue
-			}
-			body, err := in.checkMessage(p, r)
-			if err != nil {
-				return fmt.Errorf("message %d: %w", i, err)
-			}
-			// RFC 8188 section 2.1: salt (16), record size (4), length of the key id (1), the
-			// key id, which RFC 8291 section 4 makes the sender's public key (65).
-			salts.add(string(body[:16]), at)
-			keys.add(string(body[21:86]), at)
-		}
-	}
-	if !in.contender.alone {
-		if err := salts.want(perMessage); err != nil {
-			return err
-		}
-	}
-	if err := keys.want(in.contender.key); err != nil {
+	made, err := in.products(ctx, rounds)
+	if err != nil {
 		return err
 	}
-	return tokens.want(in.contender.token)
-}
-
-// checkToken verifies the VAPID token as the push service would.
-func (in *instance) checkToken(p product, r *recipient) error {
-	return checkVAPID(p.header.Get("Authorization"), r.origin, in.workload.keys, &p.now)
-}
-
-// checkVAPID verifies a token for an origin, at a given time, or now.
-func checkVAPID(authorization, origin string, keys *webpush.VAPIDKeys, at *time.Time) error {
-	now := time.Now()
-	if at != nil {
-		now = *at
+	for n, p := range made {
+		i := n % len(in.workload.recipients)
+		r := &in.workload.recipients[i]
+		at := use{n / len(in.workload.recipients), i, r.origin}
+		authorization := p.fields().Get("Authorization")
+		if err := checkVAPID(authorization, r.origin, in.workload.keys, in.workload.now()); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		tokens.add(authorization, at)
+		if in.contender.alone {
+			keys.add(string(p.body), at)
+			continue
+		}
+		body, err := in.checkMessage(p, r)
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		// RFC 8188 section 2.1: salt (16), record size (4), length of the key id (1), the
+		// key id, which RFC 8291 section 4 makes the sender's public key (65).
+		salts.add(string(body[:16]), at)
+		keys.add(string(body[21:86]), at)
 	}
+	return cmp.Or(salts.want(perMessage), keys.want(in.contender.key), tokens.want(in.contender.token))
+}
+
+// products makes rounds of messages to all recipients, and returns copies of them.
+func (in *instance) products(ctx context.Context, rounds int) (made []product, err error) {
+	recipients := in.workload.recipients
+	if in.maker.many != nil {
+		// Two messages to one subscription could otherwise be sealed at the same time, before there
+		// is a session.
+		if err := in.maker.many(0, len(recipients), nil); err != nil {
+			return nil, err
+		}
+		byURL := map[string][]*http.Request{}
+		err := in.maker.many(0, rounds*len(recipients), func(r *http.Request) {
+			byURL[r.URL.String()] = append(byURL[r.URL.String()], r)
+		})
+		for n := range rounds * len(recipients) {
+			requests := byURL[recipients[n%len(recipients)].url]
+			if err == nil && len(requests) != rounds {
+				err = fmt.Errorf("%d messages for recipient %d, want %d", len(requests), n, rounds)
+			}
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, product{request: requests[n/len(recipients)]})
+		}
+		return made, nil
+	}
+	in.next = 0
+	for range rounds * len(recipients) {
+		if err := errors.Join(ctx.Err(), in.Run(1)); err != nil {
+			return nil, err
+		}
+		p := in.last
+		p.body = bytes.Clone(p.body) // the next message has the same buffer
+		made = append(made, p)
+	}
+	return made, nil
+}
+
+// checkVAPID verifies a token for an origin at a given time, as the push service would.
+func checkVAPID(authorization, origin string, keys *webpush.VAPIDKeys, now time.Time) error {
 	claims, err := receiver.VerifyVAPID(authorization, origin, now)
 	if err != nil {
 		return err
@@ -123,7 +127,7 @@ func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 		return nil, fmt.Errorf("the body has %d bytes, want %d with pad=%v", len(p.body), in.pad.bodyBytes(), in.pad)
 	}
 	for name, want := range map[string]string{"Content-Encoding": "aes128gcm", "Ttl": strconv.Itoa(ttlSeconds)} {
-		if got := p.header.Get(name); got != want {
+		if got := p.fields().Get(name); got != want {
 			return nil, fmt.Errorf("header field %s is %q, want %q", name, got, want)
 		}
 	}

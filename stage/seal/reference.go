@@ -30,7 +30,7 @@ func reference() *contender {
 		key:      perMessage, token: perOrigin,
 		open: func(w *workload, pad padding) (maker, error) {
 			key, err := signingKey(w.keys)
-			return &plain{workload: w, pad: pad, key: key, tokens: map[string]string{}}, err
+			return maker{make: (&plain{w, pad, key, map[string]string{}}).make}, err
 		},
 	}
 }
@@ -48,27 +48,27 @@ type plain struct {
 	pad      padding
 	key      *ecdsa.PrivateKey
 	tokens   map[string]string // by origin
-	request  *http.Request
 }
 
-func (p *plain) make(i int) error {
+func (p *plain) make(i int) (product, error) {
 	r := &p.workload.recipients[i]
 	body, err := p.encrypt(r)
 	if err != nil {
-		return err
+		return product{}, err
 	}
 	authorization, err := p.authorization(r.sub.Origin())
 	if err != nil {
-		return err
+		return product{}, err
 	}
-	if p.request, err = http.NewRequest(http.MethodPost, r.sub.Endpoint(), bytes.NewReader(body)); err != nil {
-		return err
+	request, err := http.NewRequest(http.MethodPost, r.sub.Endpoint(), bytes.NewReader(body))
+	if err != nil {
+		return product{}, err
 	}
-	p.request.Header.Set("Content-Encoding", "aes128gcm")
-	p.request.Header.Set("Content-Type", "application/octet-stream")
-	p.request.Header.Set("TTL", strconv.Itoa(ttlSeconds))
-	p.request.Header.Set("Authorization", authorization)
-	return nil
+	request.Header.Set("Content-Encoding", "aes128gcm")
+	request.Header.Set("Content-Type", "application/octet-stream")
+	request.Header.Set("TTL", strconv.Itoa(ttlSeconds))
+	request.Header.Set("Authorization", authorization)
+	return product{request: request}, nil
 }
 
 // encrypt is RFC 8291 section 3.4 and RFC 8188 section 2.
@@ -139,9 +139,3 @@ func (p *plain) authorization(origin string) (string, error) {
 }
 
 func padded(x *big.Int) []byte { return x.FillBytes(make([]byte, 32)) }
-
-func (p *plain) made() product {
-	return product{header: p.request.Header, request: p.request, now: time.Now()}
-}
-
-func (p *plain) close() error { return nil }

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"postage/lab"
 	"postage/record"
@@ -121,15 +123,8 @@ func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*
 	if s.keys, err = webpush.GenerateVAPIDKeys(); err != nil {
 		return nil, err
 	}
-	ring, err := webpush.NewKeyRing(s.keys)
-	if err != nil {
-		return nil, err
-	}
-	if s.client, err = webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse}); err != nil {
-		return nil, err
-	}
-	if !kept {
-		return s, nil
+	if s.client, err = newClient(&workload{keys: s.keys}, webpush.Config{Reuse: reuse}); err != nil || !kept {
+		return s, err
 	}
 	s.procs = runtime.NumCPU()
 	err = s.Run(subs) // so that every session is made
@@ -142,34 +137,37 @@ func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*
 const order = 1_299_709
 
 func (s *spread) Run(n int) error {
+	buffers, start := make([][]byte, s.procs), int(s.next.Add(int64(n)))-n
+	return inTurns(s.procs, n, func(p, i int) error {
+		if buffers[p] == nil {
+			buffers[p] = make([]byte, 0, webpush.MaxBodyBytes)
+		}
+		sub := s.subs[(start+i)*order%len(s.subs)]
+		_, _, err := s.client.AppendMessage(buffers[p], s.message, sub, s.options)
+		return err
+	})
+}
+
+// inTurns has workers do n pieces of work: whichever is done takes the next. The caller is one of
+// them. The first error of each worker ends it, and is returned.
+func inTurns(workers, n int, work func(worker, i int) error) error {
 	var group sync.WaitGroup
-	errs := make([]error, s.procs)
-	start := s.next.Add(int64(n)) - int64(n)
 	var taken atomic.Int64
-	for p := range s.procs {
-		work := func() {
-			buffer := make([]byte, 0, webpush.MaxBodyBytes)
-			for i := taken.Add(1) - 1; i < int64(n); i = taken.Add(1) - 1 {
-				sub := s.subs[(start+i)*order%int64(len(s.subs))]
-				if _, _, err := s.client.AppendMessage(buffer, s.message, sub, s.options); err != nil {
-					errs[p] = err
-					return
-				}
+	errs := make([]error, workers)
+	for p := range workers {
+		run := func() {
+			for i := int(taken.Add(1)) - 1; i < n && errs[p] == nil; i = int(taken.Add(1)) - 1 {
+				errs[p] = work(p, i)
 			}
 		}
-		if p == s.procs-1 {
-			work() // this goroutine works too
+		if p == workers-1 {
+			run()
 		} else {
-			group.Go(work)
+			group.Go(run)
 		}
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // Prove seals twice for a sample of the subscriptions.
@@ -192,7 +190,7 @@ func (s *spread) Prove(ctx context.Context) error {
 			if text, err := browser.Open(body); err != nil || !bytes.Equal(text, s.message) {
 				return fmt.Errorf("message %d: the browser reads %q: %w", i, text, err)
 			}
-			if err := checkVAPID(header.Authorization, spreadOrigin, s.keys, nil); err != nil {
+			if err := checkVAPID(header.Authorization, spreadOrigin, s.keys, time.Now()); err != nil {
 				return fmt.Errorf("message %d: %w", i, err)
 			}
 			salts[round], keys[round] = string(body[:16]), string(body[21:86])

@@ -27,7 +27,7 @@ func contenders() []*contender {
 		reference(),
 	}
 	for _, m := range modes {
-		list = append(list, library(m, true), library(m, false))
+		list = append(list, libraryRow(m, true), libraryRow(m, false))
 	}
 	return append(list,
 		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[2]),

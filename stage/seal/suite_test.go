@@ -41,16 +41,15 @@ func TestEveryContenderProves(t *testing.T) {
 	}
 }
 
-// spoiled changes what another maker made.
-type spoiled struct {
-	maker
-	spoil func(*product)
-}
-
-func (s spoiled) made() product {
-	p := s.maker.made()
-	s.spoil(&p)
-	return p
+// spoiled changes what a maker makes.
+func spoiled(m maker, spoil func(*product)) maker {
+	make := m.make
+	m.make = func(i int) (product, error) {
+		p, err := make(i)
+		spoil(&p)
+		return p, err
+	}
+	return m
 }
 
 // A contender that does not do the work, or not as its row says, fails its proof.
@@ -60,23 +59,24 @@ func TestProofFails(t *testing.T) {
 		what   string
 		change func(*contender)
 		spoil  func(*product)
+		later  time.Duration
 		want   string
 	}{
 		{what: "one bit of the body", spoil: func(p *product) { p.body[200] ^= 1 }, want: "receiver:"},
 		{what: "another message", spoil: func(p *product) { p.body = append(p.body, 0) }, want: "receiver:"},
-		{what: "no token", spoil: func(p *product) { p.header.Del("Authorization") }, want: "vapid"},
+		{what: "no token", spoil: func(p *product) { p.header.Authorization = "" }, want: "vapid"},
 		{what: "a token's signature", spoil: func(p *product) {
-			p.header.Set("Authorization", strings.Replace(p.header.Get("Authorization"), ", k=", "A, k=", 1))
+			p.header.Authorization = strings.Replace(p.header.Authorization, ", k=", "A, k=", 1)
 		}, want: "vapid"},
-		{what: "an expired token", spoil: func(p *product) { p.now = p.now.Add(48 * time.Hour) }, want: "expired"},
-		{what: "another TTL", spoil: func(p *product) { p.header.Set("Ttl", "0") }, want: `header field Ttl is "0"`},
+		{what: "an expired token", later: 48 * time.Hour, want: "expired"},
+		{what: "another TTL", spoil: func(p *product) { p.header.TTL = "0" }, want: `header field Ttl is "0"`},
 		{what: "a key kept, and said to be fresh", change: func(c *contender) {
-			*c = *library(modes[1], false)
+			*c = *libraryRow(modes[1], false)
 			c.key = perMessage
 		}, want: "one ECDH key is used twice"},
 		{what: "a key fresh, and said to be kept", change: func(c *contender) { c.key = perOrigin }, want: "ECDH key of message"},
 		{what: "a session's key for all of an origin", change: func(c *contender) {
-			*c = *library(modes[1], false)
+			*c = *libraryRow(modes[1], false)
 			c.key = perSubscription
 		}, want: "one ECDH key is used twice"},
 		{what: "a token signed each time, and said to be kept", change: func(c *contender) {
@@ -89,7 +89,7 @@ func TestProofFails(t *testing.T) {
 			c.open = func(w *workload, _ padding) (maker, error) { return open(w, true) }
 		}, want: "the body has 4096 bytes, want 468"},
 	} {
-		c := library(strict, false)
+		c := libraryRow(strict, false)
 		if r.change != nil {
 			r.change(c)
 		}
@@ -102,8 +102,9 @@ func TestProofFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.spoil != nil {
-			m = spoiled{m, r.spoil}
+			m = spoiled(m, r.spoil)
 		}
+		w.now = func() time.Time { return time.Now().Add(r.later) }
 		in := &instance{contender: c, workload: w, maker: m}
 		if err := in.Prove(context.Background()); err == nil || !strings.Contains(err.Error(), r.want) {
 			t.Errorf("%s: the proof says %v, want %q", r.what, err, r.want)

@@ -2,7 +2,6 @@ package seal
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"postage/webpush"
@@ -25,8 +24,8 @@ var modes = []mode{
 	{"session", webpush.SessionKeys(reuseTTL, 10_000), perSubscription, "floor=composed/mode=session"},
 }
 
-// library is package webpush in a mode, as=request or as=parts.
-func library(m mode, asRequest bool) *contender {
+// libraryRow is package webpush in a mode, as=request or as=parts.
+func libraryRow(m mode, asRequest bool) *contender {
 	c := &contender{
 		name: "lib=webpush/mode=" + m.name + "/as=parts", ownFloor: m.floor,
 		settings: map[string]string{"reuse": m.reuse.String()},
@@ -36,33 +35,38 @@ func library(m mode, asRequest bool) *contender {
 		c.name = "lib=webpush/mode=" + m.name + "/as=request"
 	}
 	c.open = func(w *workload, pad padding) (maker, error) {
-		return newClient(w, pad, webpush.Config{Reuse: m.reuse}, asRequest)
+		return library(w, pad, webpush.Config{Reuse: m.reuse}, asRequest)
 	}
 	return c
 }
 
-// client makes messages with a webpush.Client.
-type client struct {
-	*webpush.Client
-	workload *workload
-	options  webpush.Options
-	buffer   []byte
-	body     []byte
-	header   webpush.Header
-	request  *http.Request
-	// asRequest selects one of the two forms.
-	asRequest bool
-}
-
-func newClient(w *workload, pad padding, config webpush.Config, asRequest bool) (*client, error) {
+func newClient(w *workload, config webpush.Config) (*webpush.Client, error) {
 	ring, err := webpush.NewKeyRing(w.keys)
 	if err != nil {
 		return nil, err
 	}
 	config.Keys, config.Subject = ring, contact
-	c := &client{workload: w, options: messageOptions(pad), buffer: make([]byte, 0, webpush.MaxBodyBytes), asRequest: asRequest}
-	c.Client, err = webpush.NewClient(config)
-	return c, err
+	return webpush.NewClient(config)
+}
+
+// library makes messages with a webpush.Client.
+func library(w *workload, pad padding, config webpush.Config, asRequest bool) (maker, error) {
+	c, err := newClient(w, config)
+	if err != nil {
+		return maker{}, err
+	}
+	options, buffer := messageOptions(pad), make([]byte, 0, webpush.MaxBodyBytes)
+	parts := func(i int) (p product, err error) {
+		p.body, p.header, err = c.AppendMessage(buffer, w.message, w.recipients[i].sub, options)
+		return p, err
+	}
+	if !asRequest {
+		return maker{make: parts, close: c.Close}, nil
+	}
+	return maker{close: c.Close, make: func(i int) (p product, err error) {
+		p.request, err = c.NewRequest(context.Background(), w.recipients[i].sub, w.message, options)
+		return p, err
+	}}, nil
 }
 
 func messageOptions(pad padding) webpush.Options {
@@ -71,28 +75,4 @@ func messageOptions(pad padding) webpush.Options {
 		o.Padding = webpush.PadToBlock(3994)
 	}
 	return o
-}
-
-func (c *client) make(i int) (err error) {
-	sub := c.workload.recipients[i].sub
-	if c.asRequest {
-		c.request, err = c.NewRequest(context.Background(), sub, c.workload.message, c.options)
-		return err
-	}
-	c.body, c.header, err = c.AppendMessage(c.buffer[:0], c.workload.message, sub, c.options)
-	return err
-}
-
-func (c *client) made() product {
-	if c.asRequest {
-		return product{header: c.request.Header, request: c.request, now: time.Now()}
-	}
-	return product{body: c.body, header: fields(c.header), now: time.Now()}
-}
-
-func (c *client) close() error { return c.Close() }
-
-// fields returns the header fields of a request from its parts.
-func fields(h webpush.Header) http.Header {
-	return http.Header{"Authorization": {h.Authorization}, "Ttl": {h.TTL}, "Content-Encoding": {"aes128gcm"}}
 }

@@ -3,7 +3,6 @@ package seal
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 )
@@ -16,43 +15,32 @@ func webpushGo(name string) *contender {
 		settings: map[string]string{"as": "request", "padding": "as the case says: by its record size"},
 		key:      perMessage, token: perMessage,
 		open: func(w *workload, pad padding) (maker, error) {
-			m := &sherlock{workload: w}
-			m.options = &webpushgo.Options{
-				HTTPClient: m, TTL: ttlSeconds,
+			kept := new(requestKeeper)
+			options := &webpushgo.Options{
+				HTTPClient: kept, TTL: ttlSeconds,
 				Subscriber:     strings.TrimPrefix(contact, "mailto:"), // webpush-go adds mailto: itself
 				VAPIDPublicKey: w.keys.PublicKey(), VAPIDPrivateKey: w.keys.PrivateKey(),
 			}
 			if !pad {
-				// Salt, key, delimiter, message and tag, and what webpush-go subtracts for its own
-				// header.
-				m.options.RecordSize = 86 + messageBytes + 1 + 16
+				options.RecordSize = unpadded
 			}
-			return m, nil
+			return maker{make: func(i int) (product, error) {
+				_, err := webpushgo.SendNotification(w.message, w.recipients[i].theirs, options)
+				return product{request: kept.request}, err
+			}}, nil
 		},
 	}
 }
 
-// sherlock makes messages with webpush-go, which can only send: its HTTP client keeps the request
-// and sends nothing.
-type sherlock struct {
-	workload *workload
-	options  *webpushgo.Options
-	request  *http.Request
-}
+// unpadded is the record size without padding: salt, key, delimiter, message and tag, and what
+// webpush-go subtracts for its own header.
+const unpadded = 86 + messageBytes + 1 + 16
+
+// requestKeeper is the HTTP client of webpush-go, which can only send: it keeps the request.
+type requestKeeper struct{ request *http.Request }
 
 // Do keeps the request instead of sending it.
-func (s *sherlock) Do(r *http.Request) (*http.Response, error) {
-	s.request = r
+func (k *requestKeeper) Do(r *http.Request) (*http.Response, error) {
+	k.request = r
 	return nil, nil
 }
-
-func (s *sherlock) make(i int) error {
-	_, err := webpushgo.SendNotification(s.workload.message, s.workload.recipients[i].theirs, s.options)
-	return err
-}
-
-func (s *sherlock) made() product {
-	return product{header: s.request.Header, request: s.request, now: time.Now()}
-}
-
-func (s *sherlock) close() error { return nil }

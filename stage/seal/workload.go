@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 
@@ -27,6 +28,7 @@ type workload struct {
 	message    []byte
 	recipients []recipient
 	keys       *webpush.VAPIDKeys
+	now        func() time.Time
 }
 
 // recipient is a subscription in each library's form, and the browser behind it.
@@ -41,10 +43,7 @@ type recipient struct {
 
 func newWorkload(seed uint64) (*workload, error) {
 	rng := rand.New(rand.NewPCG(seed, 8291))
-	w := &workload{
-		// Clipped: webpush-go writes beyond the end of a message if there is capacity.
-		message: slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes])),
-	}
+	w := &workload{message: message(), now: time.Now}
 	var err error
 	if w.keys, err = webpush.GenerateVAPIDKeys(); err != nil {
 		return nil, err
@@ -61,6 +60,11 @@ func newWorkload(seed uint64) (*workload, error) {
 		w.recipients = append(w.recipients, r)
 	}
 	return w, nil
+}
+
+// message is the page's. It is clipped, as webpush-go writes beyond its end if there is capacity.
+func message() []byte {
+	return slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes]))
 }
 
 func newRecipient(rng *rand.Rand, origin, path string) (r recipient, err error) {
