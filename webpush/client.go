@@ -183,18 +183,9 @@ func (c *Client) allows(sub Subscription) error {
 		return errNoSubscription
 	}
 	if c.allow != nil && !c.allow(sub.Origin()) {
-		return &OriginError{Origin: sub.Origin()}
+		return fmt.Errorf("webpush: origin %s is not allowed", sub.Origin())
 	}
 	return nil
-}
-
-// An OriginError is a subscription refused by [Config.AllowOrigin].
-type OriginError struct {
-	Origin string
-}
-
-func (e *OriginError) Error() string {
-	return fmt.Sprintf("webpush: origin %s is not allowed", e.Origin)
 }
 
 // NewRequest prepares a message and returns it as a request that any

@@ -55,12 +55,15 @@ func parseVAPIDJWK(text []byte) (*VAPIDKeys, error) {
 	return ParseVAPIDKeys(jwk.D, encodeBase64(slices.Concat([]byte{4}, x, y)))
 }
 
+// parseVAPIDDER takes PKCS #8 or SEC 1, however it is labelled.
 func parseVAPIDDER(der []byte) (*VAPIDKeys, error) {
-	private, err := parsePrivateDER(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err != nil {
-		if private, err = x509.ParseECPrivateKey(der); err != nil {
-			return nil, errors.New("neither PKCS #8 nor SEC 1 of an ECDSA key")
-		}
+	if private, err := x509.ParseECPrivateKey(der); err == nil {
+		return NewVAPIDKeys(private)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	private, ok := key.(*ecdsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, errors.New("neither PKCS #8 nor SEC 1 of an ECDSA key")
 	}
 	return NewVAPIDKeys(private)
 }
@@ -79,12 +82,9 @@ func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
 			if keys != nil {
 				return nil, errors.New("more than one private key")
 			}
-			private, err := parsePrivateDER(block)
-			if err != nil {
-				return nil, err
-			}
-			if keys, err = NewVAPIDKeys(private); err != nil {
-				return nil, err
+			var err error
+			if keys, err = parseVAPIDDER(block.Bytes); err != nil {
+				return nil, fmt.Errorf("%s: %w", block.Type, err)
 			}
 		case "PUBLIC KEY":
 			var err error
@@ -106,33 +106,11 @@ func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
 	return keys, nil
 }
 
-func parsePrivateDER(block *pem.Block) (*ecdsa.PrivateKey, error) {
-	if block.Type == "EC PRIVATE KEY" {
-		private, err := x509.ParseECPrivateKey(block.Bytes)
-		if err != nil {
-			return nil, errors.New("EC PRIVATE KEY: not SEC 1")
-		}
-		return private, nil
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, errors.New("PRIVATE KEY: not PKCS #8")
-	}
-	private, ok := key.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, errors.New("PRIVATE KEY: not an ECDSA key")
-	}
-	return private, nil
-}
-
 func parsePublicDER(der []byte) ([]byte, error) {
 	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		return nil, errors.New("PUBLIC KEY: not SPKI")
-	}
 	public, ok := key.(*ecdsa.PublicKey)
-	if !ok {
-		return nil, errors.New("PUBLIC KEY: not an ECDSA key")
+	if err != nil || !ok {
+		return nil, errors.New("PUBLIC KEY: not SPKI of an ECDSA key")
 	}
 	return public.Bytes()
 }

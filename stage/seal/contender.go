@@ -76,7 +76,7 @@ func (p product) fields() http.Header {
 	if p.request != nil {
 		return p.request.Header
 	}
-	return http.Header{"Authorization": {p.header.Authorization}, "Ttl": {p.header.TTL}, "Content-Encoding": {"aes128gcm"}}
+	return http.Header{"Authorization": {p.header.Authorization}, "Ttl": {p.header.TTL}, "Content-Encoding": {"aes128gcm"}, "Content-Type": {p.header.ContentType}}
 }
 
 func (c *contender) row(pad padding) lab.Contender {
@@ -145,10 +145,18 @@ func (in *instance) Close() error {
 	return in.maker.close()
 }
 
+// bodyBytes is the length of the message when sealed.
+func (in *instance) bodyBytes() int {
+	if in.pad {
+		return webpush.MaxBodyBytes
+	}
+	return len(in.workload.message) + webpush.OverheadBytes
+}
+
 // Metrics returns the length of the request's body in bytes.
 func (in *instance) Metrics() map[string]float64 {
 	if in.contender.alone {
 		return nil
 	}
-	return map[string]float64{"encoded-bytes": float64(in.pad.bodyBytes())}
+	return map[string]float64{record.EncodedBytes: float64(in.bodyBytes())}
 }

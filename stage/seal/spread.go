@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -170,39 +169,22 @@ func inTurns(workers, n int, work func(worker, i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// Prove seals twice for a sample of the subscriptions.
+// Prove is that of the other contenders, for a sample of the subscriptions.
 func (s *spread) Prove(ctx context.Context) error {
-	step := max(len(s.subs)/20, 1)
-	for i := 0; i < len(s.subs); i += step {
-		if err := ctx.Err(); err != nil {
+	sample := &workload{message: s.message, keys: s.keys, now: time.Now}
+	for i := 0; i < len(s.subs); i += max(len(s.subs)/20, 1) {
+		browser, err := s.browser(i)
+		if err != nil {
 			return err
 		}
-		var keys, salts [2]string
-		for round := range keys {
-			browser, err := s.browser(i)
-			if err != nil {
-				return err
-			}
-			body, header, err := s.client.AppendMessage(nil, s.message, s.subs[i], s.options)
-			if err != nil {
-				return err
-			}
-			if text, err := browser.Open(body); err != nil || !bytes.Equal(text, s.message) {
-				return fmt.Errorf("message %d: the browser reads %q: %w", i, text, err)
-			}
-			if err := checkVAPID(header.Authorization, spreadOrigin, s.keys, time.Now()); err != nil {
-				return fmt.Errorf("message %d: %w", i, err)
-			}
-			salts[round], keys[round] = string(body[:16]), string(body[21:86])
-		}
-		if salts[0] == salts[1] {
-			return fmt.Errorf("message %d: one salt is used twice", i)
-		}
-		if (keys[0] == keys[1]) != s.kept {
-			return fmt.Errorf("message %d: the key is the same again: %v, but the row says %v", i, keys[0] == keys[1], s.kept)
-		}
+		sample.recipients = append(sample.recipients, recipient{origin: spreadOrigin, url: s.subs[i].Endpoint(), sub: s.subs[i], browser: browser})
 	}
-	return s.Run(2 * s.procs)
+	c := &contender{key: perMessage, token: perOrigin}
+	if s.kept {
+		c.key = perSubscription
+	}
+	in := &instance{contender: c, workload: sample, maker: messages(s.client, sample, false, false)}
+	return cmp.Or(in.Prove(ctx), s.Run(2*s.procs))
 }
 
 func (s *spread) Close() error { return s.client.Close() }

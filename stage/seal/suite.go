@@ -11,7 +11,7 @@ import (
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
 		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush}}
-	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), parallelCase(), sessionsCase(), pageCase(), loopbackCase())
+	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), parallelCase(), sessionsCase(), payloadCase(), pageCase(), loopbackCase())
 	for _, p := range []primitive{keygen, agreement, combAgreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))
 	}

@@ -69,6 +69,7 @@ func TestProofFails(t *testing.T) {
 			p.header.Authorization = strings.Replace(p.header.Authorization, ", k=", "A, k=", 1)
 		}, want: "vapid"},
 		{what: "an expired token", later: 48 * time.Hour, want: "expired"},
+		{what: "another content type", spoil: func(p *product) { p.header.ContentType = "text/plain" }, want: `header field Content-Type is "text/plain"`},
 		{what: "another TTL", spoil: func(p *product) { p.header.TTL = "0" }, want: `header field Ttl is "0"`},
 		{what: "a key kept, and said to be fresh", change: func(c *contender) {
 			*c = *libraryRow(modes[1], false)
@@ -111,6 +112,18 @@ func TestProofFails(t *testing.T) {
 		}
 		if err := m.close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A payload that does not say what it is, or leaves something out, is not measured.
+func TestPayloadIsRead(t *testing.T) {
+	for want, f := range map[string]form{
+		"web_push is 0": {"x", "application/json", encodeClassic, readDeclarative},
+		"reads {Title:": {"x", "application/json", func(n webpush.Notification) ([]byte, error) { n.Tag = ""; return n.Message() }, readDeclarative},
+	} {
+		if _, err := f.contender().open(&workload{}, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

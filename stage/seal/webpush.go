@@ -49,24 +49,29 @@ func newClient(w *workload, config webpush.Config) (*webpush.Client, error) {
 	return webpush.NewClient(config)
 }
 
-// library makes messages with a webpush.Client.
+// library makes messages with a webpush.Client of its own.
 func library(w *workload, pad padding, config webpush.Config, asRequest bool) (maker, error) {
 	c, err := newClient(w, config)
 	if err != nil {
 		return maker{}, err
 	}
+	return messages(c, w, pad, asRequest), nil
+}
+
+// messages makes a workload's messages with a client.
+func messages(c *webpush.Client, w *workload, pad padding, asRequest bool) maker {
 	options, buffer := messageOptions(pad), make([]byte, 0, webpush.MaxBodyBytes)
 	parts := func(i int) (p product, err error) {
 		p.body, p.header, err = c.AppendMessage(buffer, w.message, w.recipients[i].sub, options)
 		return p, err
 	}
 	if !asRequest {
-		return maker{make: parts, close: c.Close}, nil
+		return maker{make: parts, close: c.Close}
 	}
 	return maker{close: c.Close, make: func(i int) (p product, err error) {
 		p.request, err = c.NewRequest(context.Background(), w.recipients[i].sub, w.message, options)
 		return p, err
-	}}, nil
+	}}
 }
 
 func messageOptions(pad padding) webpush.Options {
