@@ -9,8 +9,9 @@
 //
 //   - pad=none, pad=4096: every mode of package webpush beside webpush-go and a plain reference,
 //     as=request (an *http.Request ready to be sent) or as=parts (the body and the header fields).
-//   - slice=page: the nine rows of the published page, under its names; docs/webpush.md says how
-//     they correspond to the modes.
+//   - slice=page: the nine rows of the published page, under its names; docs/evidence/webpush.md
+//     says how they correspond to the modes.
+//   - slice=payload: a declarative notification beside JSON of the application's own.
 //   - part=...: the primitives alone.
 //   - send=loopback: a broadcast over TLS and HTTP/2 to a push service in a process of its
 //     own.
