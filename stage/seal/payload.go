@@ -10,9 +10,9 @@ import (
 	"postage/webpush"
 )
 
-// payloadCase has one notification in two forms. A classic payload is JSON of the application's own,
-// which its service worker shows. A declarative one (W3C Push API, "declarative push message") is
-// shown by the browser itself.
+// payloadCase has one notification in two forms. A classic payload is JSON of the application's
+// own, which its service worker shows. A declarative one (W3C Push API, "declarative push message")
+// is shown by the browser itself.
 func payloadCase() lab.Case {
 	c := lab.Case{
 		Name:     "Seal/slice=payload",
