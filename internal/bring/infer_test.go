@@ -3,6 +3,7 @@ package bring
 import (
 	"errors"
 	"fmt"
+	"go/build"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,9 +141,11 @@ func TestInferOddJSON(t *testing.T) {
 // A document of very many types is cut where they become too many.
 func TestInferManyTypes(t *testing.T) {
 	var text strings.Builder
+	objects := 0
 	var object func(depth int)
 	object = func(depth int) {
-		text.WriteString(`{"n": 1`)
+		objects++
+		fmt.Fprintf(&text, `{"n%d": 1`, objects)
 		if depth < 6 {
 			for _, key := range []string{"a", "b", "c"} {
 				fmt.Fprintf(&text, `, %q: `, key)
@@ -155,5 +158,28 @@ func TestInferManyTypes(t *testing.T) {
 	s, _, err := inferred(t, text.String())
 	if err != nil || len(s.Notes) != 1 || s.Notes[0] != "243 kinds of objects below level 5: kept as JSON text, for a schema of at most 200 messages" {
 		t.Errorf("%q, %v", s.Notes, err)
+	}
+}
+
+// Objects of the same fields are one type, wherever they are: a Kubernetes Pod has fewer than 200,
+// and is brought whole, where each place was a type of its own and those below level 4 text.
+func TestInferEqualObjectsAreOneType(t *testing.T) {
+	s, back, err := inferred(t, `{"a": {"x": {"n": 1}}, "list": [{"n": 2}], "by": {"k-1": {"n": 3}}, "other": {"n": "4"}, "x": {"n": 5, "m": 6}}`)
+	if err != nil || back[0] != `{"a":{"x":{"n":"1"}},"list":[{"n":"2"}],"by":{"k-1":{"n":"3"}},"other":{"n":"4"},"x":{"n":"5","m":"6"}}` {
+		t.Fatal(back, err)
+	}
+	md, _ := s.Message("")
+	if n, err := Normalise(md); err != nil || n.Messages != 5 {
+		t.Errorf("%d messages, want 5: %v", n.Messages, err)
+	}
+	pod := filepath.Join(build.Default.GOPATH, "pkg", "mod", "k8s.io", "api@v0.36.3", "testdata", "HEAD", "core.v1.Pod.json")
+	if s, err = Infer(pod); err != nil {
+		t.Skip(err)
+	}
+	for _, note := range s.Notes {
+		t.Log(note)
+		if strings.Contains(note, "below level") {
+			t.Error(note)
+		}
 	}
 }

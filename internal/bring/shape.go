@@ -23,6 +23,7 @@ type shape struct {
 	names   map[string]protoreflect.Name // of the fields in the schema
 	order   []string                     // of the fields
 	element *shape                       // of a list, and of a map's values
+	full    string                       // the name of a message in the schema, once it is declared
 }
 
 var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
@@ -36,8 +37,8 @@ const mostMessages = 200
 
 // shaper makes shapes of what was seen.
 type shaper struct {
-	deepest  int // messages below are kept as JSON text
-	messages int
+	deepest  int               // messages below are kept as JSON text
+	messages map[string]*shape // by their fields and what these are
 	texts    []string // the places that are kept as JSON text, with the reason
 	nested   []string // lists of lists and the like, which are in messages of one field
 	cut      int      // messages that are kept as text because they are too deep
@@ -48,9 +49,9 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 	var sh *shaper
 	var top *shape
 	down := func(deepest int) (fits bool) {
-		sh = &shaper{deepest: deepest}
+		sh = &shaper{deepest: deepest, messages: map[string]*shape{}}
 		top = sh.message(root, "", 0)
-		return sh.messages <= mostMessages
+		return len(sh.messages) <= mostMessages
 	}
 	if !down(deepest) { // as deep as the number of types allows
 		down(max(1, sort.Search(deepest, func(i int) bool { return !down(i + 1) })))
@@ -130,13 +131,11 @@ func (sh *shaper) within(s *seen, path string, depth int) *shape {
 	if element.kind != "list" && element.kind != "map" {
 		return element
 	}
-	sh.messages++
 	sh.nested = append(sh.nested, strings.TrimPrefix(path, "."))
-	return &shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}}
+	return sh.one(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
 }
 
 func (sh *shaper) message(s *seen, path string, depth int) *shape {
-	sh.messages++
 	m := &shape{kind: "message", order: s.order, fields: map[string]*shape{}, names: map[string]protoreflect.Name{}}
 	used := map[string]bool{}
 	for _, key := range s.order {
@@ -147,7 +146,32 @@ func (sh *shaper) message(s *seen, path string, depth int) *shape {
 		used[pascal(name)] = true
 		m.names[key], m.fields[key] = protoreflect.Name(name), sh.of(s.fields[key], path+"."+key, depth+1)
 	}
-	return m
+	return sh.one(m)
+}
+
+// one is the first message that has the same fields: those of equal fields are one type.
+func (sh *shaper) one(m *shape) *shape {
+	var fields []string
+	for key, of := range m.fields {
+		fields = append(fields, fmt.Sprintf("%q %s %s", key, m.names[key], of.identity()))
+	}
+	slices.Sort(fields)
+	all := strings.Join(fields, "\n")
+	if sh.messages[all] == nil {
+		sh.messages[all] = m
+	}
+	return sh.messages[all]
+}
+
+// identity is the same for what has one type in a schema.
+func (s *shape) identity() string {
+	switch s.kind {
+	case "message":
+		return fmt.Sprintf("%p", s)
+	case "list", "map":
+		return s.kind + " " + s.element.identity()
+	}
+	return s.kind
 }
 
 // untagged are characters that a key of a Go struct's tag cannot have.
@@ -194,8 +218,11 @@ func (s *shape) typed(field *descriptorpb.FieldDescriptorProto, in *descriptorpb
 		field.Type = scalarTypes[s.kind].Enum()
 		return
 	}
-	field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String(full+"."+name)
-	in.NestedType = append(in.NestedType, s.descriptor(name, full+"."+name))
+	if s.full == "" {
+		s.full = full + "." + name
+		in.NestedType = append(in.NestedType, s.descriptor(name, s.full))
+	}
+	field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), &s.full
 }
 
 // number returns the field's number. It skips those that protobuf reserves.
