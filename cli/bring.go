@@ -26,6 +26,7 @@ type bringFlags struct {
 	message string
 	typ     string
 	samples []string
+	path    string
 	now     string
 	budget  time.Duration
 }
@@ -53,6 +54,7 @@ with list, run, report, compare and history for your message's rows.`,
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
 	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default: samples are drawn)")
+	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
 	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
 	f.DurationVar(&flags.budget, "budget", 0, fmt.Sprintf("total `time` that measuring may take; 0 to build and prove only (default: what building leaves of %v, at least %v)", toFirstTable, shortestLook))
 	return cmd
@@ -75,7 +77,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return fmt.Errorf("--budget %v: must not be less than 0", flags.budget)
 	}
 	if err := hideRuns(); err != nil {
-		return err
+		return hinted(fmt.Errorf("the program and its records go below the current folder: %w", err), "run this in a folder that can be written, and name the files by their paths")
 	}
 	read := readSchema
 	if flags.typ != "" || filepath.Ext(args[0]) == "" || isFolder(args[0]) {
@@ -93,6 +95,11 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if w.Name != brought.name {
 		say(cmd, "another message is called %s here, so this one is called %s", brought.name, w.Name)
 	}
+	unlock, err := w.Lock(ctx, func() { say(cmd, "postage: another command is at %s in this folder: waiting for it", w.Name) })
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	built, err := saying(cmd, "generating code and building", func() (*bring.Built, error) { return brought.build(w, p.suites[at].Bring) })
 	if err != nil {
 		return err
@@ -106,11 +113,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
 		now = "codec=" + now
 	}
-	doc := brought.doc
-	if brought.samples.Drawn {
-		doc += ", drawn and not real,"
-	}
-	config := lab.BroughtConfig{Doc: doc, Baseline: now}
+	config := lab.BroughtConfig{Doc: brought.doc, Baseline: now}
 	if err := w.Configure(config, brought.samples); err != nil {
 		return err
 	}
@@ -179,7 +182,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
 		}
-		schema, err = bring.Infer(args[0])
+		schema, err = bring.Infer(args[0], bring.Part(flags.path))
 		flags.samples = append([]string{args[0]}, flags.samples...)
 	default:
 		schema, err = bring.Load(cmd.Context(), args, flags.folders)
@@ -203,14 +206,21 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	for _, note := range schema.Notes {
 		say(cmd, "%s", note)
 	}
-	samples, err := schema.ReadSamples(flags.samples, original, normal)
+	if len(schema.Notes) > 0 && flags.path == "" {
+		say(cmd, "postage: one place of the documents is brought alone with --path")
+	}
+	samples, err := schema.ReadSamples(flags.samples, bring.Part(flags.path), original, normal)
 	if len(flags.samples) == 0 {
 		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &broughtMessage{string(original.Name()), string(original.FullName()), fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0])), samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	doc := fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0]))
+	if len(flags.samples) == 0 {
+		doc += ", drawn and not real,"
+	}
+	return &broughtMessage{string(original.Name()), string(original.FullName()), doc, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
 		return w.Build(cmd.Context(), bringer, normal)
 	}}, nil
 }
@@ -230,7 +240,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if len(flags.samples) == 0 {
 		return nil, hinted(fmt.Errorf("%s.%s: a Go struct needs samples", st.Package, st.Name), "name a file of them with --sample: .json or .ndjson, which encoding/json decodes into the struct")
 	}
-	samples, err := st.ReadJSON(flags.samples)
+	samples, err := st.ReadJSON(flags.samples, bring.Part(flags.path))
 	if err != nil {
 		return nil, err
 	}

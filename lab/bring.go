@@ -23,7 +23,7 @@ type BroughtConfig struct {
 	Doc      string            // the message in a few words
 	Samples  string            // file of samples, each after its length as a varint; of a Go struct's, each after its place
 	Digest   string            // of that file, SHA-256 in hex
-	Drawn    bool              // nobody gave samples: they are drawn
+	Warning  string            // what a reader of the figures must know of the samples, "" for nothing
 	Baseline string            // the contender that others are compared with
 	Lost     map[string]string // rows that are not possible for these samples, with why
 }

@@ -16,7 +16,7 @@ const drawn = 64
 // some kilobytes if the message allows it. They show what the schema costs, not what real values
 // cost.
 func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
-	s := &Samples{Drawn: true}
+	s := &Samples{drawn: true, Warning: "the samples were drawn from the schema: real ones may cost something else"}
 	d := &drawer{rnd: rand.New(rand.NewPCG(seed, 0))}
 	for range drawn {
 		d.left = 20 + d.rnd.IntN(180)

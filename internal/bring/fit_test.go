@@ -109,7 +109,7 @@ func TestSamplesThatDoNotFit(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err := new(Schema).ReadSamples([]string{path}, md, n)
+		_, err := new(Schema).ReadSamples([]string{path}, "", md, n)
 		if err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), filepath.Dir(path)+string(filepath.Separator)), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -132,7 +132,7 @@ func TestUnknownFieldsAreCounted(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		samples, err := new(Schema).ReadSamples([]string{path}, md, n)
+		samples, err := new(Schema).ReadSamples([]string{path}, "", md, n)
 		if err != nil {
 			t.Fatal(err)
 		}

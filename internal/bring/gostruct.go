@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"golang.org/x/tools/go/packages"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"postage/lab"
 )
@@ -80,43 +79,31 @@ func structOf(object *types.TypeName) *types.Struct {
 }
 
 // ReadJSON reads samples of the struct. Only the program that is built can decode them.
-func (st *GoStruct) ReadJSON(paths []string) (*Samples, error) {
-	s := &Samples{}
+func (st *GoStruct) ReadJSON(paths []string, part Part) (*Samples, error) {
+	s := &Samples{placed: true}
 	for _, path := range paths {
 		if !IsJSON(path) {
 			return nil, fmt.Errorf("%s: samples of a Go struct are JSON, in a file whose name ends in .json or .ndjson", path)
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		err = eachJSON(path, data, func(line int, raw []byte) error {
+		err := eachJSON(path, part, func(line int, raw []byte) error {
 			where := fmt.Sprintf("%s:%d", path, line)
 			if unknown, _ := unknownJSON(raw, goMembers(st.typ)); len(unknown) > 0 {
 				s.drop(where, unknown)
 			}
-			s.Encoded, s.places = append(s.Encoded, raw), append(s.places, where)
+			s.keep(where, bytes.Clone(raw))
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(s.Encoded) == 0 {
-		return nil, fmt.Errorf("%s: there are no samples in it", strings.Join(paths, ", "))
-	}
-	return s, nil
+	return s.done(paths, part)
 }
 
 // BuildStruct makes the program for a Go struct. The program is a module of its own, in a workspace
 // with this program's source and the struct's modules. Versions are chosen for all of them
 // together, and none of their files is changed.
 func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *GoStruct) (*Built, error) {
-	unlock, err := w.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
 	begin := time.Now()
 	folder := filepath.Join(w.folder, "main")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -244,13 +231,4 @@ func goSays(ctx context.Context, folder string, arguments ...string) (string, er
 		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// placed returns the file of a Go struct's samples: each sample after its place.
-func (s *Samples) placed() []byte {
-	var file []byte
-	for i, data := range s.Encoded {
-		file = protowire.AppendBytes(protowire.AppendBytes(file, []byte(s.places[i])), data)
-	}
-	return file
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -24,14 +23,10 @@ func IsJSON(path string) bool {
 // of them are whole (uint64 if some need it), else double. An object is a message or, if its keys
 // are data and its values of one kind, a map from strings. What no schema expresses is kept as JSON
 // text: a place with values of more than one type, and a list with null among its elements.
-func Infer(path string) (*Schema, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func Infer(path string, part Part) (*Schema, error) {
 	in := &inferrer{file: path}
 	root := new(seen)
-	err = eachJSON(path, data, func(line int, raw []byte) error {
+	err := eachJSON(path, part, func(line int, raw []byte) error {
 		in.raw, in.first, in.decoder = raw, line, json.NewDecoder(bytes.NewReader(raw))
 		in.decoder.UseNumber()
 		if raw[0] != '{' {
@@ -43,9 +38,10 @@ func Infer(path string) (*Schema, error) {
 		return nil, err
 	}
 	if root.objects == 0 {
-		return nil, fmt.Errorf("%s: there are no samples in it", path)
+		_, err := new(Samples).done([]string{path}, part)
+		return nil, err
 	}
-	name := pascal(identifier(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))))
+	name := pascal(identifier(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + "_" + string(part)))
 	return shaped(root, filepath.Base(path), name)
 }
 

@@ -22,7 +22,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Infer(path)
+	s, err := Infer(path, "")
 	if err != nil {
 		return nil, nil, errors.New(strings.ReplaceAll(err.Error(), path, "FILE"))
 	}
@@ -34,7 +34,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, err := s.ReadSamples([]string{path}, md, n)
+	samples, err := s.ReadSamples([]string{path}, "", md, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +42,9 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 		t.Errorf("fields of %s are dropped", text)
 	}
 	var back []string
-	for _, data := range samples.Encoded {
+	for _, data := range samples.kept {
 		m := dynamicpb.NewMessage(n.Message)
-		if err := proto.Unmarshal(data, m); err != nil {
+		if err := proto.Unmarshal(data.data, m); err != nil {
 			t.Fatal(err)
 		}
 		json, err := protojson.Marshal(m)
@@ -173,7 +173,7 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 		t.Errorf("%d messages, want 5: %v", n.Messages, err)
 	}
 	pod := filepath.Join(build.Default.GOPATH, "pkg", "mod", "k8s.io", "api@v0.36.3", "testdata", "HEAD", "core.v1.Pod.json")
-	if s, err = Infer(pod); err != nil {
+	if s, err = Infer(pod, ""); err != nil {
 		t.Skip(err)
 	}
 	for _, note := range s.Notes {

@@ -1,12 +1,11 @@
 package bring
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,41 +20,98 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Samples are a user's messages, encoded in protobuf's wire format as the rewritten message.
+// Samples are a user's messages, encoded in protobuf's wire format as the rewritten message, or of
+// a Go struct, in JSON. Of more than mostSamples or mostBytes some are kept, drawn at random.
 type Samples struct {
-	Encoded [][]byte
-	Drawn   bool     // none were given: they are drawn
-	json    *shape   // that the schema was made of
-	places  []string // the place of each sample of a Go struct; nil for a protobuf message
+	Warning string // what a reader of figures must know of them
+	kept    []sample
+	count   int    // how many there were
+	bytes   int    // of those kept
+	json    *shape // that the schema was made of
+	drawn   bool   // none were given
+	placed  bool   // samples of a Go struct, which are kept with their places
 
 	dropped        int    // fields that the message does not have
 	lacking        int    // samples that had such fields
 	first, unknown string // where the first of these samples is, and the first such field's path in it
 }
 
-// ReadSamples reads samples of a message: JSON (one value, an array, or one value after the other),
-// protobuf's text format, or protobuf's bytes. The file's extension says which. Each is checked
-// against the rewritten message.
-func (schema *Schema) ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
-	s := &Samples{json: schema.json}
+// A sample is one that is kept.
+type sample struct {
+	data  []byte
+	place string // of a Go struct's
+	at    int
+}
+
+const (
+	mostSamples = 8 << 10
+	mostBytes   = 64 << 20
+)
+
+// keep adds a sample.
+func (s *Samples) keep(place string, data []byte) {
+	s.kept = append(s.kept, sample{data, place, s.count})
+	s.count, s.bytes = s.count+1, s.bytes+len(data)
+	if len(s.kept) >= 2*mostSamples || s.bytes >= 2*mostBytes && len(s.kept) > 1 {
+		s.thin()
+	}
+}
+
+// thin leaves as many samples as are kept: the first of an order that is drawn for all of them.
+func (s *Samples) thin() {
+	if len(s.kept) <= mostSamples && s.bytes <= mostBytes {
+		return
+	}
+	drawn := func(a sample) uint64 { return rand.NewPCG(uint64(a.at), 0).Uint64() }
+	slices.SortFunc(s.kept, func(a, b sample) int { return cmp.Compare(drawn(a), drawn(b)) })
+	fit := 0
+	for s.bytes = 0; fit < min(len(s.kept), mostSamples) && (fit == 0 || s.bytes+len(s.kept[fit].data) <= mostBytes); fit++ {
+		s.bytes += len(s.kept[fit].data)
+	}
+	clear(s.kept[fit:])
+	s.kept = s.kept[:fit]
+	slices.SortFunc(s.kept, func(a, b sample) int { return a.at - b.at })
+}
+
+// done ends the reading of files.
+func (s *Samples) done(paths []string, part Part) (*Samples, error) {
+	s.thin()
+	switch in := strings.Join(paths, ", "); {
+	case s.count > 0:
+		return s, nil
+	case part != "":
+		return nil, fmt.Errorf("%s: there is nothing at %s in it", in, part)
+	default:
+		return nil, fmt.Errorf("%s: there are no samples in it", in)
+	}
+}
+
+// ReadSamples reads samples of a message: JSON (one value, an array, or one value after the other)
+// or a part of it, protobuf's text format, or protobuf's bytes. The file's extension says which.
+// Each is checked against the rewritten message.
+func (schema *Schema) ReadSamples(paths []string, part Part, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
+	s := &Samples{json: schema.json, Warning: schema.warning}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
+		var err error
+		switch {
+		case IsJSON(path):
+			err = s.readJSON(path, part, original, n.Message)
+		case part != "":
+			err = fmt.Errorf("%s: only of JSON can a part be taken", path)
+		default:
+			err = s.read(path, original, n.Message)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := s.read(path, data, original, n.Message); err != nil {
-			return nil, err
-		}
 	}
-	if len(s.Encoded) == 0 {
-		return nil, fmt.Errorf("%s: there are no samples in it", strings.Join(paths, ", "))
-	}
-	return s, nil
+	return s.done(paths, part)
 }
 
-func (s *Samples) read(path string, data []byte, original, normal protoreflect.MessageDescriptor) error {
-	if IsJSON(path) {
-		return s.readJSON(path, data, original, normal)
+func (s *Samples) read(path string, original, normal protoreflect.MessageDescriptor) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
 	}
 	switch ext := filepath.Ext(path); ext {
 	case ".txt", ".txtpb", ".textproto", ".textpb", ".pbtxt", ".prototext":
@@ -105,8 +161,8 @@ func (s *Samples) drop(where string, unknown []string) {
 	}
 }
 
-func (s *Samples) readJSON(path string, data []byte, original, normal protoreflect.MessageDescriptor) error {
-	return eachJSON(path, data, func(line int, raw []byte) error {
+func (s *Samples) readJSON(path string, part Part, original, normal protoreflect.MessageDescriptor) error {
+	return eachJSON(path, part, func(line int, raw []byte) error {
 		where := fmt.Sprintf("%s:%d", path, line)
 		m := dynamicpb.NewMessage(original)
 		if s.json != nil {
@@ -136,58 +192,6 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 		}
 		return s.add(where, m, normal)
 	})
-}
-
-// eachJSON calls f for each value of a file: of what comes one after the other, and of the elements
-// of lists there.
-func eachJSON(path string, data []byte, f func(line int, raw []byte) error) error {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	at, line := 0, 1 // lines are counted up to here
-	lineAt := func(offset int64) int {
-		line += bytes.Count(data[at:offset], []byte("\n"))
-		at = int(offset)
-		return line
-	}
-	wrong := func(err error) error {
-		var syntax *json.SyntaxError
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%s:%d: the file ends within a value: is it cut off?", path, lineOf(data, int64(len(data))))
-		case errors.As(err, &syntax):
-			return fmt.Errorf("%s:%d: %w", path, lineOf(data, syntax.Offset), err)
-		}
-		return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
-	}
-	for inList := false; ; {
-		switch {
-		case inList && !decoder.More():
-			if _, err := decoder.Token(); err != nil {
-				return wrong(err)
-			}
-			inList = false
-			continue
-		case !inList && bytes.HasPrefix(bytes.TrimLeft(data[decoder.InputOffset():], " \t\r\n"), []byte("[")):
-			if _, err := decoder.Token(); err != nil {
-				return wrong(err)
-			}
-			inList = true
-			continue
-		case !inList && len(bytes.TrimSpace(data[decoder.InputOffset():])) == 0:
-			return nil
-		}
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return wrong(err)
-		}
-		if err := f(lineAt(decoder.InputOffset()-int64(len(raw))), raw); err != nil {
-			return err
-		}
-	}
-}
-
-func lineOf(data []byte, offset int64) int {
-	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
 // add takes in a sample that was read as the original message. The rewritten message must agree: it
@@ -221,19 +225,19 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	if !proto.Equal(m, back) {
 		return fail(errors.New("it is a different message when it comes back"))
 	}
-	s.Encoded = append(s.Encoded, again)
+	s.keep("", again)
 	return nil
 }
 
 // File returns the content of the file that is kept beside the program: each sample after its
-// length, protobuf's usual delimiter.
+// length, protobuf's usual delimiter, and of a Go struct after its place too.
 func (s *Samples) File() []byte {
-	if s.places != nil {
-		return s.placed()
-	}
 	var file []byte
-	for _, data := range s.Encoded {
-		file = protowire.AppendBytes(file, data)
+	for _, kept := range s.kept {
+		if s.placed {
+			file = protowire.AppendString(file, kept.place)
+		}
+		file = protowire.AppendBytes(file, kept.data)
 	}
 	return file
 }
@@ -241,23 +245,20 @@ func (s *Samples) File() []byte {
 // Digest identifies a file of samples.
 func Digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 
-// Sizes returns the samples' lengths in bytes, smallest first.
-func (s *Samples) Sizes() []int {
+func (s *Samples) String() string {
 	var sizes []int
-	for _, data := range s.Encoded {
-		sizes = append(sizes, len(data))
+	for _, kept := range s.kept {
+		sizes = append(sizes, len(kept.data))
 	}
 	slices.Sort(sizes)
-	return sizes
-}
-
-func (s *Samples) String() string {
-	sizes := s.Sizes()
-	text := fmt.Sprintf("%d samples, %s to %s (median %s)", len(sizes), size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
-	if len(sizes) == 1 {
+	text := fmt.Sprintf("%d samples, %s to %s (median %s)", s.count, size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
+	switch {
+	case s.count == 1:
 		text = fmt.Sprintf("1 sample, %s", size(sizes[0]))
+	case len(sizes) < s.count:
+		text = fmt.Sprintf("%d samples, of which %d are kept, drawn at random: %s to %s (median %s)", s.count, len(sizes), size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
 	}
-	if s.Drawn {
+	if s.drawn {
 		text = "no sample given: " + text + ", drawn from the schema alone"
 	}
 	fields := "1 unknown field"

@@ -24,8 +24,9 @@ type Schema struct {
 	// Missing are the imports that were not found. Nothing that is kept needs them.
 	Missing []string
 	// Notes say what was made of JSON that no schema expresses.
-	Notes []string
-	json  *shape // of the JSON that it was made of
+	Notes   []string
+	json    *shape // of the JSON that it was made of
+	warning string // what a reader of figures must know of that
 }
 
 // Load reads .proto files and what they import, from the given folders or from the files' own. It

@@ -39,9 +39,9 @@ const mostMessages = 200
 type shaper struct {
 	deepest  int               // messages below are kept as JSON text
 	messages map[string]*shape // by their fields and what these are
-	texts    []string // the places that are kept as JSON text, with the reason
-	nested   []string // lists of lists and the like, which are in messages of one field
-	cut      int      // messages that are kept as text because they are too deep
+	texts    []string          // the places that are kept as JSON text, with the reason
+	nested   []string          // lists of lists and the like, which are in messages of one field
+	cut      int               // messages that are kept as text because they are too deep
 }
 
 // shaped is the schema of samples of which root was seen.
@@ -76,6 +76,7 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 		}
 	}
 	if sh.cut > 0 {
+		s.warning = fmt.Sprintf("%d kinds of objects below level %d are JSON text, which codecs only copy", sh.cut, sh.deepest)
 		s.Notes = append(s.Notes, fmt.Sprintf("%d kinds of objects below level %d: kept as JSON text, for a schema of at most %d messages", sh.cut, sh.deepest, mostMessages))
 	}
 	return s, nil

@@ -11,9 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -54,17 +54,16 @@ func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	return w, os.MkdirAll(w.folder, 0o755)
 }
 
-// source finds the source of this program: around the current folder, or where the program was
-// built.
+// source finds the source of this program: what the current folder's module has or requires, or
+// where the program was built.
 func source(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", &lab.Hinted{Err: errors.New("bring compiles code, and there is no go command here"), Hint: "install it from https://go.dev/dl"}
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
-		if out, err := cmd.Output(); err == nil && len(bytes.TrimSpace(out)) > 0 {
-			return string(bytes.TrimSpace(out)), nil
-		}
+	module, _, _ := strings.Cut(reflect.TypeFor[Workspace]().PkgPath(), "/")
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{if or .Main .Replace}}{{.Dir}}{{end}}", module)
+	if out, err := cmd.Output(); err == nil && len(bytes.TrimSpace(out)) > 0 {
+		return string(bytes.TrimSpace(out)), nil
 	}
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
 		tree := filepath.Join(filepath.Dir(file), "..", "..")
@@ -99,11 +98,6 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := w.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
 	key, err := w.key(file)
 	if err != nil {
 		return nil, err
@@ -151,12 +145,18 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	return built, writeJSON(keyFile, before)
 }
 
-// lock waits until no other process builds in the workspace. Two that write the same files at once
-// would each find those of the other broken.
-func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
+// Lock waits until no other command is at the workspace, which it says if there is one. Two would
+// write the same files, and measure each other's samples.
+func (w *Workspace) Lock(ctx context.Context, waits func()) (unlock func() error, err error) {
 	lock := flock.New(w.folder + ".lock")
-	_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
-	return lock.Close, err
+	if locked, err := lock.TryLock(); locked || err != nil {
+		return lock.Close, err
+	}
+	waits()
+	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
+		return nil, lab.ErrInterrupted
+	}
+	return lock.Close, nil
 }
 
 // key identifies a program: by its message, and by the program that generates its code.
@@ -215,7 +215,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 // were lost earlier.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
-	config.Name, config.Of, config.Samples, config.Digest, config.Drawn = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
+	config.Name, config.Of, config.Samples, config.Digest, config.Warning = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Warning
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}

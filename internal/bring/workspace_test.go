@@ -1,9 +1,7 @@
 package bring
 
 import (
-	"context"
 	"crypto/sha256"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +32,7 @@ func TestMessagesOfOneNameHaveAFolderEach(t *testing.T) {
 		if w.Name != c.want || filepath.Base(w.folder) != c.want {
 			t.Errorf("%s is called %s in %s, want %s", c.full, w.Name, w.folder, c.want)
 		}
-		if err := w.Configure(lab.BroughtConfig{}, &Samples{Encoded: [][]byte{{}}}); err != nil {
+		if err := w.Configure(lab.BroughtConfig{}, new(Samples)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,31 +67,52 @@ func TestCompileErrorNamesTheFile(t *testing.T) {
 	}
 }
 
-// Two commands that build in one folder take turns.
-func TestOneBuildAtATime(t *testing.T) {
+// Two commands in one folder take turns, and the one that waits says so.
+func TestOneCommandAtATime(t *testing.T) {
 	w := &Workspace{Name: "M", folder: filepath.Join(t.TempDir(), "M")}
-	if err := os.Mkdir(w.folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	n := normalised(t, `syntax = "proto3"; package a; message M { int32 n = 1; }`)
-	var building atomic.Int32
+	var at, waited atomic.Int32
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			_, err := w.Build(t.Context(), func(context.Context, lab.Brought) (*lab.BroughtCode, error) {
-				defer building.Add(-1)
-				if n := building.Add(1); n > 1 {
-					t.Errorf("%d build at once", n)
-				}
-				time.Sleep(20 * time.Millisecond)
-				return nil, errors.New("no code")
-			}, n)
-			if err == nil || !strings.Contains(err.Error(), "no code") {
+			unlock, err := w.Lock(t.Context(), func() { waited.Add(1) })
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n := at.Add(1); n > 1 {
+				t.Errorf("%d at once", n)
+			}
+			time.Sleep(20 * time.Millisecond)
+			at.Add(-1)
+			if err := unlock(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
+	if waited.Load() == 0 {
+		t.Error("nobody waited")
+	}
+}
+
+// The source is that of this module, also in the module of a program that has suites of its own.
+func TestSourceInAnotherModule(t *testing.T) {
+	tree, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	mod := "module example.org/sum\n\ngo 1.26\n\nrequire postage v0.0.0\n\nreplace postage => " + tree + "\n"
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(mod), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOWORK", "off")
+	for _, in := range []string{folder, t.TempDir(), tree} {
+		t.Chdir(in)
+		if got, err := source(t.Context()); err != nil || got != tree {
+			t.Errorf("%s: %s, %v; want %s", in, got, err, tree)
+		}
+	}
 }
 
 // sourceFiles are digests of all that a build of the source reads or could write there.

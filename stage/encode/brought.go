@@ -15,12 +15,22 @@ import (
 // A broughtConfig is the configuration of a brought message's program.
 type broughtConfig struct{ lab.BroughtConfig }
 
+// broughtAs is what a program tells its workers: which configuration they are of.
+const broughtAs = "POSTAGE_BROUGHT"
+
 // readBrought reads the file that `postage bring` wrote. Without it the program cannot run.
 func readBrought(config string) broughtConfig {
 	var brought broughtConfig
 	data, err := os.ReadFile(config)
 	if err == nil {
 		err = json.Unmarshal(data, &brought)
+	}
+	is := fmt.Sprintf("%s %x", config, sha256.Sum256(data))
+	if was := os.Getenv(broughtAs); strings.HasPrefix(was, config+" ") && was != is && err == nil {
+		err = errors.New("the message was brought again while this ran, with other samples or another --now")
+	}
+	if err == nil {
+		err = os.Setenv(broughtAs, is)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "postage: read the configuration of the brought message: %v\nhint: bring the message again\n", err)
@@ -60,9 +70,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*mes
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
 		c.First = nil // the first look has all rows
-		if brought.Drawn {
-			c.Warning = "the samples were drawn from the schema: real ones may cost something else"
-		}
+		c.Warning = brought.Warning
 		for j := range c.Contenders {
 			brought.lose(c.Name, &c.Contenders[j])
 		}

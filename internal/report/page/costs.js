@@ -137,6 +137,7 @@
     var total = section.querySelector(".total data");
     total.value = b.total[0];
     total.textContent = span(b.total, dollars);
+    total.parentNode.hidden = !(b.total[0] > 0);
     section.querySelector(".dominant").textContent = b.total[0] > 0 ? "Most of it is " + top.name + ": " + (100 * top.usd[0] / b.total[0]).toFixed(0) + "%." : "The record has the cost of nothing that is chosen: it lacks a part of what a message goes through.";
     var list = section.querySelector(".switches");
     list.textContent = "";
