@@ -82,7 +82,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the order of batches and the layouts")
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
-	f.IntVar(&flags.layouts, "layouts", 0, "function layouts to build each test binary in, 1 for the linker's own alone\n(default 16 for up to 4 packages, 8 for up to 16, else 4)")
+	f.IntVar(&flags.layouts, "layouts", 0, "function layouts to build each test binary in, 1 for the linker's own alone\n(default 16 for up to 4 packages, else 8)")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, in the folder where it was begun, with the budget it has left or the one given")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")

@@ -17,8 +17,7 @@ type live struct {
 	// it has, after the first batch and after the last.
 	first, last residue
 	runs        int
-
-	heap cycles
+	cycle       int64 // bytes allocated from one garbage collection to the next, 0 if not known
 }
 
 var _ lab.Runner = (*live)(nil)
@@ -28,12 +27,6 @@ type residue struct {
 	Goroutines int `json:"goroutines"`
 	Files      int `json:"files"`
 	said       int
-}
-
-// cycles measures how many bytes a process allocates from one garbage collection to the next.
-type cycles struct {
-	began, last uint64 // bytes allocated before the measured cycles began, and before the last collection ended
-	first, now  int64  // collections
 }
 
 // start starts the benchmark in one of the binary's layouts.
@@ -77,12 +70,8 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 		SetBytes     int64 `json:"set_bytes"`
 		Instructions int64 `json:"instructions"` // -1 if they are not counted
 		residue
-		TotalBefore uint64             `json:"total_before"`
-		TotalAfter  uint64             `json:"total_after"`
-		AllNS       int64              `json:"all_ns"`
-		CollectedNS int64              `json:"collected_ns"` // since the batch began
-		Cycles      int64              `json:"cycles"`
-		Extra       map[string]float64 `json:"extra"`
+		Cycle int64              `json:"cycle"`
+		Extra map[string]float64 `json:"extra"`
 	}
 	if err := l.ask(ctx, question{Op: "run", N: n}, &answer); err != nil {
 		return nil, err
@@ -93,11 +82,7 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	}
 	l.last = answer.residue
 	l.last.said = l.child.Said()
-	h := &l.heap
-	if answer.Cycles > h.now {
-		part := min(1, max(0, float64(answer.CollectedNS)/float64(max(1, answer.AllNS))))
-		h.last, h.now = answer.TotalBefore+uint64(part*float64(answer.TotalAfter-answer.TotalBefore)), answer.Cycles
-	}
+	l.cycle = answer.Cycle
 	b := answer.Batch
 	b.WallNS = max(1, b.WallNS)
 	if b.CPUNS == 0 {
@@ -125,20 +110,11 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 
 // Collect collects garbage, and uses up a part of the next cycle.
 func (l *live) Collect(ctx context.Context, part float64) error {
-	var answer struct {
-		Total  uint64 `json:"total"`
-		Cycles int64  `json:"cycles"`
-	}
-	err := l.ask(ctx, question{Op: "collect", Part: part}, &answer)
-	l.heap = cycles{began: answer.Total, first: answer.Cycles, now: answer.Cycles}
-	return err
+	return l.ask(ctx, question{Op: "collect", Part: part}, &struct{}{})
 }
 
 // Close ends the batches. The test binary may then still do its own clean-up.
 func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []string, err error) {
-	if h := l.heap; h.now > h.first && h.last > h.began {
-		collectionBytes = int64(h.last-h.began) / (h.now - h.first)
-	}
 	batches := max(3, l.runs-1)
 	if l.last.Goroutines-l.first.Goroutines >= batches {
 		warnings = append(warnings, "its batches leave goroutines behind, one each or more")
@@ -150,9 +126,9 @@ func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []str
 		warnings = append(warnings, "it prints while it is timed")
 	}
 	if err := l.ask(ctx, question{Op: "close"}, &struct{}{}); err != nil {
-		return collectionBytes, warnings, err
+		return l.cycle, warnings, err
 	}
-	return collectionBytes, warnings, l.child.Close()
+	return l.cycle, warnings, l.child.Close()
 }
 
 // Kill makes sure that the process is gone.

@@ -255,13 +255,10 @@ func withToolchain(err error) error {
 // layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
 // more run of the linker, but blocks that share a layout tell less than blocks that do not.
 func layoutsFor(packages int) int {
-	switch {
-	case packages <= 4:
+	if packages <= 4 {
 		return 16
-	case packages <= 16:
-		return 8
 	}
-	return 4
+	return 8 // four would leave three degrees of freedom
 }
 
 func shortCommit(commit string) string {
