@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -33,6 +34,10 @@ const familyLevel = 0.02
 // Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/method.md, Old code
 // against new).
 const adviceMargin = 0.05
+
+// oneLayout is by how much the linker's choice of one function layout may make a row slower: 15% was
+// seen of equal code. A smaller change of sides that were built in one layout is not gated.
+const oneLayout = 0.20
 
 // Changes is what two records say when they are compared.
 type Changes struct {
@@ -100,15 +105,19 @@ func (c *Changes) judge(margin float64) {
 	for i := range c.Rows {
 		p = append(p, c.Rows[i].test.P)
 	}
+	single := c.Paired && c.New.Run.Layouts == 1 && c.Limits.Time < oneLayout
+	if single && len(c.Rows) > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("each side has one function layout, which alone moves a row by up to %.0f%%: less than that is not gated; more --layouts are", 100*oneLayout))
+	}
 	for i, adjusted := range stats.Holm(p) {
 		c.Rows[i].P = adjusted
-		c.Rows[i].judge(c.Limits, margin)
+		c.Rows[i].judge(c.Limits, margin, single)
 	}
 	slices.SortStableFunc(c.Rows, byImportance)
 }
 
-// judge sets the verdict and outcomes.
-func (c *Change) judge(limits Thresholds, margin float64) {
+// judge sets the verdict and outcomes; single says that each side has a single function layout.
+func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	t := &c.test
 	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
 	c.Verdict = stats.Decide(stats.Comparison{Ratio: c.Ratio.Value, Low: c.Ratio.Low, High: c.Ratio.High}, margin)
@@ -119,12 +128,16 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	if limits.OrSeen && t.SeenAlone > math.Log1p(limits.Time) {
 		c.Threshold = min(math.Expm1(t.SeenAlone), mostSeen)
 	}
+	regressed := limits.Time
+	if single {
+		regressed = oneLayout
+	}
 	switch {
 	case c.Anchor != AnchorRounds:
 		c.Time = NotGated
-	case c.P <= familyLevel && t.Value >= math.Log1p(limits.Time):
+	case c.P <= familyLevel && t.Value >= math.Log1p(regressed):
 		c.Time = Regressed
-	case t.High < math.Log1p(c.Threshold) && !c.doubted:
+	case t.High < math.Log1p(c.Threshold) && !c.doubted && !single:
 		c.Time = Passed
 	default:
 		c.Time = Inconclusive

@@ -135,21 +135,29 @@ func absolute(rec *record.Record, row *record.Row) []float64 {
 	return values
 }
 
-// RatioOf is the time of a row as a multiple of another's in one run: paired where both
-// are of one case, else from the times alone, which is wider. It is false if either has
-// no figures.
+// RatioOf is the cost, or time, of a row as a multiple of another's in one run: of one case, by the
+// blocks that both took part in, or, where these are too few, by what either is of the baseline;
+// of two cases from the times alone, which is wider. It is false if either has no figures.
 func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	a, b := rec.Row(row), rec.Row(base)
 	if a == nil || b == nil || !a.OK() || !b.OK() {
 		return Interval{}, false
 	}
-	if a.Case == b.Case {
-		values := BlockValues(rec, a, b)
-		c := stats.Compare(values, rec.Run.Between)
-		return Interval{c.Ratio, c.Low, c.High}, len(values) > 0
+	if a.Case != b.Case {
+		x, y := absolute(rec, b), absolute(rec, a)
+		var u stats.Unpaired
+		s := u.Shift(x, y, familyLevel)
+		return Interval{math.Exp(s.Value), math.Exp(s.Low), math.Exp(s.High)}, len(x) > 0 && len(y) > 0
 	}
-	x, y := absolute(rec, b), absolute(rec, a)
-	var u stats.Unpaired
-	s := u.Shift(x, y, familyLevel)
-	return Interval{math.Exp(s.Value), math.Exp(s.Low), math.Exp(s.High)}, len(x) > 0 && len(y) > 0
+	c := AnalyzeCase(rec, a.Case)
+	p := c.figured.pair(a, b)
+	own, other := c.named(row).Ratio, c.named(base).Ratio
+	if ratio := p.compare(p.values()); len(p.series) >= stats.MinBlocks || own == nil || other == nil {
+		return Interval{ratio.Ratio, ratio.Low, ratio.High}, len(p.series) > 0
+	}
+	log := func(c *stats.Comparison) Quantity {
+		return QuantityOf(Interval{math.Log(c.Ratio), math.Log(c.Low), math.Log(c.High)})
+	}
+	apart := log(own).Plus(-1, log(other))
+	return Interval{math.Exp(apart.Value), math.Exp(apart.Low), math.Exp(apart.High)}, true
 }
