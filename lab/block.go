@@ -25,7 +25,7 @@ type seat struct {
 // block measures one block of a case. What fails is marked in its row; an error is
 // the run's end.
 func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
-	block := record.Block{Case: cs.name, Number: cs.blocks + 1}
+	block := record.Block{Case: cs.name, Number: len(r.rec.BlocksOf(cs.name)) + 1}
 	var seats []*seat
 	defer func() {
 		var killed sync.WaitGroup
@@ -34,7 +34,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 		killed.Wait()
 	}()
-	for _, e := range r.live(cs) {
+	for _, e := range r.company(cs, block.Number) {
 		if e.Build != nil && len(e.Build.Commands) > 1 {
 			block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, len(e.Build.Commands))
 		}
@@ -46,22 +46,15 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		s.series.Row = s.row.Name
 		seats = append(seats, s)
 	}
-	each(seats, func(s *seat) error { // sets up and proves
-		answer, err := s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
+	each(seats, func(s *seat) error {
+		answer, err := r.ready(ctx, s.child, &s.entry)
 		if err == nil {
 			s.row.Metrics = answer.Metrics
 		}
 		return err
 	})
-	if world := r.rec.Run.World; world != nil && world.LiveHeap > 0 && inWorld(seats[0].entry) {
-		if !r.populate(ctx, seats, world) {
-			return r.block(ctx, cs) // once more, without
-		}
-	}
 	begun := time.Now()
-	if fewest := r.calibrate(ctx, seats); cs.blocks == 0 {
-		cs.fewest = fewest
-	}
+	r.calibrate(ctx, cs, seats)
 	cs.once = time.Since(begun)
 	each(seats, func(s *seat) error {
 		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
@@ -71,7 +64,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	began := r.lapped
 	// Resumed, a run has the order that it would have had.
 	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", block.Case, block.Number))
-	for round := range r.rec.Run.Rounds {
+	for round := range cs.rounds {
 		r.observe(cs, Status{Block: block.Number, Round: round + 1})
 		for position, i := range rng.Perm(len(seats)) {
 			if ctx.Err() != nil {
@@ -83,7 +76,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 	}
 	r.lap("rounds")
-	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(r.rec.Run.Rounds))
+	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(cs.rounds))
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
 		s.series.Latency, s.series.CollectionBytes, s.series.FastNS = answer.Latency, answer.CollectionBytes, answer.FastNS
@@ -94,12 +87,8 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		return block, ctx.Err()
 	}
 	for _, s := range seats {
-		if s.err != nil && s.entry.Old && strings.HasPrefix(s.err.Error(), noSuchRow) {
-			s.row.Proof = record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " has no such row")
-			continue
-		}
 		if s.err != nil {
-			s.row.Proof = record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", words.Abridged(s.err.Error(), longestReason), block.Number))
+			s.row.Proof = s.failed(block.Number)
 			continue
 		}
 		if len(s.series.Counters[record.Instructions]) < len(s.series.WallNS) {
@@ -110,29 +99,26 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	return block, nil
 }
 
-// populate has the workers make what lives in their heaps. An old revision's program may not know
-// how; then nothing lives in any, so that both sides are alike, and populate reports false.
-func (r *run) populate(ctx context.Context, seats []*seat, world *record.World) bool {
-	for _, s := range seats {
-		if !s.entry.Old || s.err != nil {
-			continue
-		}
-		_, err := s.child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
-		if err != nil && strings.Contains(err.Error(), "unknown request") {
-			world.LiveHeap = 0
-			r.rec.Run.Warnings = append(r.rec.Run.Warnings, "the old revision's program has no live heap, so nothing lives in any: what a byte costs to collect is that of a small process")
-			return false
-		}
-		s.err = err
+// ready has a contender's process set the contender up and prove it, and then make what lives in
+// its heap.
+func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
+	answer, err := child.ask(ctx, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
+	if world := r.rec.Run.World; err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
+		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
 	}
-	each(seats, func(s *seat) error {
-		if s.entry.Old {
-			return s.err
-		}
-		_, err := s.child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
-		return err
-	})
-	return true
+	return answer, err
+}
+
+// failed is the proof of a contender that failed.
+func (s *seat) failed(block int) record.Proof {
+	text := s.err.Error()
+	switch {
+	case s.entry.Old && strings.HasPrefix(text, noSuchRow):
+		return record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " has no such row")
+	case s.entry.Old && strings.Contains(text, unknownRequest):
+		return record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " is too old: its workers cannot do what is asked of those of now")
+	}
+	return record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", words.Abridged(text, longestReason), block))
 }
 
 // process starts the process of an entry's contender, in a layout, from 0.
@@ -181,10 +167,8 @@ func each(seats []*seat, do func(*seat) error) {
 
 // calibrate finds, in a row's first block, the number of operations in its batches.
 // The control takes the baseline's, and an old revision the new one's, so that the two
-// differ in nothing else. fewest is how many rounds a block must have for the pieces of all
-// batches, 0 if some have none.
-func (r *run) calibrate(ctx context.Context, seats []*seat) (fewest int) {
-	inPieces := true
+// differ in nothing else.
+func (r *run) calibrate(ctx context.Context, cs *runCase, seats []*seat) {
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {
 			continue
@@ -197,12 +181,8 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) (fewest int) {
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 		s.row.N, s.row.Pieces = answer.N, answer.Pieces
 		s.warn(answer.Warnings)
-		inPieces, fewest = inPieces && answer.Rounds > 0, max(fewest, answer.Rounds)
+		cs.whole, cs.fewest = cs.whole || answer.Rounds == 0, max(cs.fewest, answer.Rounds)
 	}
-	if !inPieces {
-		return 0
-	}
-	return fewest
 }
 
 // alike reports whether e is the same contender as other: its control, or its old version.

@@ -10,15 +10,25 @@ import (
 	"postage/record"
 )
 
-// takes is what a block of so many rounds of the case takes: an estimate before it had one, times
-// how much longer than theirs the blocks of the others took;
-// then the lower median, as a block that met a hang says nothing of the next.
-func (cs *runCase) takes(rounds int) time.Duration {
+// lower is the lower median: a block that met a hang says nothing of the next.
+func lower(of []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(of))[(len(of)-1)/2]
+}
+
+// takes is what it takes to give each row of the case a block.
+func (cs *runCase) takes() time.Duration { return cs.takesWith(cs.rounds) }
+
+// takesWith is what blocks of so many rounds take: an estimate before there was one, times how much
+// longer than theirs the blocks of the other cases took.
+func (cs *runCase) takesWith(rounds int) time.Duration {
 	if len(cs.round) == 0 {
 		return time.Duration(max(1, cs.slower) * float64(estimated(cs.entries, rounds)))
 	}
-	lower := func(of []time.Duration) time.Duration { return slices.Sorted(slices.Values(of))[(len(of)-1)/2] }
-	return lower(cs.fixed) + time.Duration(rounds)*lower(cs.round)
+	takes := lower(cs.fixed) + time.Duration(rounds)*lower(cs.round)
+	if cs.drawn() {
+		takes = takes * restsEvery / (restsEvery - 1)
+	}
+	return takes
 }
 
 // foresee has the cases that had no block yet expect theirs to be as much slower than estimated as
@@ -27,7 +37,7 @@ func (r *run) foresee() {
 	var took, estimate time.Duration
 	for _, cs := range r.cases {
 		if len(cs.round) > 0 {
-			took, estimate = took+cs.takes(r.rec.Run.Rounds), estimate+estimated(cs.entries, r.rec.Run.Rounds)
+			took, estimate = took+cs.takes(), estimate+estimated(cs.entries, cs.rounds)
 		}
 	}
 	for _, cs := range r.cases {
@@ -47,120 +57,108 @@ func (cs *runCase) expected() float64 { return cs.halfWidth * width(cs.blocks) /
 
 // gain is by how much a second more narrows the case's widest interval, above all that
 // any interval can gain while there is none yet.
-func (cs *runCase) gain(rounds int) float64 {
+func (cs *runCase) gain() float64 {
 	if cs.blocks < looks[0] || math.IsInf(cs.halfWidth, 1) {
 		return math.MaxFloat64 / float64(2+len(cs.round))
 	}
-	return cs.expected() * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes(rounds).Seconds())
+	return cs.expected() * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes().Seconds())
 }
 
 // best is the case that the next block goes to, of those that have time for one: until all have the
 // blocks for a first look, the one with fewest, so that a disturbance of a minute does not affect
 // one case alone; then the one whose widest interval shrinks most per second.
-func best(cases []*runCase, rounds int, left time.Duration) *runCase {
+func best(cases []*runCase, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
-		if cs.done || cs.waits || cs.takes(rounds) > left {
+		if cs.done || cs.waits || cs.takes() > left {
 			continue
 		}
-		if next == nil || cs.gain(rounds) > next.gain(rounds) {
+		if next == nil || cs.gain() > next.gain() {
 			next = cs
 		}
 	}
 	return next
 }
 
-// fit looks, when all cases have had a block or a few, or the first ones took so long that not half
-// of it fits, whether each can have those of a first look in the time that is left. If not, blocks
-// get fewer rounds; if that is not enough, cases wait, the last ones first. If blocks turn out to
-// take less, cases that wait are come back to, and then blocks may get more rounds.
+// fit shares out the time that is left, when all cases have had a block or a few, or the first ones
+// took so long that not half of the blocks of a first look fit. Each case gets the rounds that suit
+// it. If the blocks of a first look do not fit then, they get fewer rounds; if that is not enough,
+// cases wait, the last ones first. If blocks turn out to take less, cases that wait are come back to.
 func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
-		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takes(rounds)
+		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
 	}
 	active := slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
-	var needed time.Duration
+	needed, begun := time.Duration(0), false
 	for _, cs := range active {
-		needed += rest(cs, r.rec.Run.Rounds)
+		needed += rest(cs, DefaultRounds)
+		begun = begun || len(cs.round) > 0
 	}
-	begun := slices.ContainsFunc(active, func(cs *runCase) bool { return len(cs.round) > 0 })
 	if !r.abreast() && !(begun && needed > 2*r.left()) {
 		return
 	}
 	for _, cs := range r.cases {
-		if cs.waits && r.servable(cs) && needed+rest(cs, r.rec.Run.Rounds) <= r.left()*3/4 {
-			cs.waits = false
-			for _, e := range cs.entries {
-				if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {
-					row.Proof = record.ProofOK
-				}
-			}
-			r.tell("time remains for %s", cs.name)
+		if cs.waits && r.servable(cs) && needed+rest(cs, DefaultRounds) <= r.left()*3/4 {
+			r.resume(cs)
 			return
 		}
 	}
-	if needed > 0 && (needed > r.left() || r.rec.Run.Rounds < DefaultRounds) {
-		r.balance(active)
+	for _, cs := range active {
+		if len(cs.round) > 0 {
+			cs.balance(r.left() / time.Duration(len(active)))
+		}
 	}
-	kept, rounds := fitted(len(active), r.rec.Run.Rounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
-	r.rec.Run.Rounds = rounds
+	kept, rounds := fitted(len(active), DefaultRounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	var waiting []string
-	for _, cs := range active[kept:] {
-		cs.waits = true
-		waiting = append(waiting, cs.name)
+	for i, cs := range active {
+		if cs.rounds = min(cs.rounds, rounds); i >= kept {
+			cs.waits = true
+			waiting = append(waiting, cs.name)
+		}
 	}
 	if len(waiting) > 0 {
 		r.tell("blocks take longer here than the budget allows: no interval, unless time remains, for %s", strings.Join(waiting, ", "))
 	}
-	if slices.ContainsFunc(active[:kept], func(cs *runCase) bool { return rest(cs, rounds) > 0 }) {
-		return
-	}
-	if !r.foretold {
+	if !r.foretold && !slices.ContainsFunc(active[:kept], func(cs *runCase) bool { return cs.blocks < looks[0] }) {
 		r.foretold = true
 		r.foretell()
 	}
 }
 
+// resume has a case that waits be measured, as time remains for it.
+func (r *run) resume(cs *runCase) {
+	cs.waits = false
+	for _, e := range cs.entries {
+		if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {
+			row.Proof = record.ProofOK
+		}
+	}
+	r.tell("time remains for %s", cs.name)
+}
+
 // After how many rounds a block's value differs as much by its batches as by its processes. Fast
-// pieces are so alike that blocks of 7 rounds differ as those of 15 do (docs/method.md).
+// pieces are so alike that blocks of 7 rounds differ as those of 15 do (docs/evidence/method.md).
 const (
 	piecesApart  = 5
 	batchesApart = DefaultRounds
 )
 
-// balance gives blocks more rounds, or fewer, if that narrows intervals by a tenth more than the
-// blocks do that it costs or saves: where to start processes takes longer than their rounds, and
-// where the budget is too small for blocks of DefaultRounds. Blocks of whole batches get no fewer
-// than they have.
-func (r *run) balance(cases []*runCase) {
-	now, apart := r.rec.Run.Rounds, piecesApart
-	fewest := fewestRounds
-	for _, cs := range cases {
-		if fewest = max(fewest, cs.fewest); cs.fewest == 0 {
-			fewest, apart = now, batchesApart
-			break
-		}
+// balance gives the case's blocks the rounds with which a second narrows its intervals most: rounds
+// narrow what differs between batches, and blocks what differs between processes, which take time to
+// start. Where its share of the time is enough for the most blocks there may be, they get more.
+func (cs *runCase) balance(share time.Duration) {
+	fixed, round := lower(cs.fixed), lower(cs.round)
+	if fixed <= 0 || round <= 0 {
+		return
 	}
-	expected := func(rounds int) float64 {
-		turn := time.Duration(0)
-		for _, cs := range cases {
-			turn += cs.takes(rounds)
-		}
-		// An eighth is kept, as blocks may take longer than the last ones.
-		blocks := min(looks[len(looks)-1], cases[0].blocks+int(r.left()/8*7/max(1, turn)))
-		if blocks < looks[0] {
-			return math.Inf(1)
-		}
-		return width(blocks) * math.Sqrt(1/float64(rounds)+1/float64(apart))
+	apart, fewest := piecesApart, max(batchesACycle, cs.fewest) // each block is to see a collection
+	if cs.whole || cs.fewest == 0 {
+		apart = batchesApart
 	}
-	narrowest := now
-	for rounds := fewest; rounds <= DefaultRounds; rounds++ {
-		if expected(rounds) < expected(narrowest) {
-			narrowest = rounds
-		}
-	}
-	if expected(narrowest) < 0.9*expected(now) {
-		r.rec.Run.Rounds = narrowest
+	cs.rounds = min(DefaultRounds, max(fewest, int(math.Sqrt(float64(apart)*float64(fixed)/float64(round))+0.5)))
+	most := time.Duration(looks[len(looks)-1] - cs.blocks)
+	for cs.rounds < DefaultRounds && most*cs.takesWith(cs.rounds+1) < share {
+		cs.rounds++
 	}
 }
 
@@ -191,7 +189,7 @@ func (r *run) servable(cs *runCase) bool {
 // foretell says what precision to expect, from the intervals of the first look and the blocks that
 // there is time for, and what the wanted precision would take.
 func (r *run) foretell() {
-	rounds, wanted := r.rec.Run.Rounds, r.rec.Run.Precision
+	wanted := r.rec.Run.Precision
 	var cases []*runCase
 	for _, cs := range r.cases {
 		if !cs.waits && !math.IsInf(cs.halfWidth, 1) {
@@ -207,8 +205,8 @@ func (r *run) foretell() {
 		cs.done = cs.expected() <= wanted || cs.blocks >= looks[len(looks)-1]
 	}
 	left := r.left()
-	for next := best(cases, rounds, left); next != nil; next = best(cases, rounds, left) {
-		left -= next.takes(rounds)
+	for next := best(cases, left); next != nil; next = best(cases, left) {
+		left -= next.takes()
 		forward(next)
 	}
 	slices.SortStableFunc(cases, func(a, b *runCase) int { return int(math.Copysign(1, a.expected()-b.expected())) })
@@ -219,7 +217,7 @@ func (r *run) foretell() {
 	more, helpless := time.Duration(0), []string(nil)
 	for _, cs := range cases {
 		for !cs.done {
-			more += cs.takes(rounds)
+			more += cs.takes()
 			forward(cs)
 		}
 		if cs.expected() > wanted {

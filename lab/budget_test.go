@@ -60,7 +60,7 @@ func TestForetell(t *testing.T) {
 	r := &run{Conductor: &Conductor{Observe: func(s Status) { note = s.Note }}, deadline: time.Now().Add(time.Minute),
 		rec: &record.Record{Run: record.Run{Rounds: 10, Precision: 0.01, Budget: 2 * time.Minute}}}
 	seen := func(name string, half float64) *runCase {
-		return &runCase{name: name, blocks: looks[0], looked: looks[0], halfWidth: half, round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{0}}
+		return &runCase{name: name, rounds: 10, blocks: looks[0], looked: looks[0], halfWidth: half, round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{0}}
 	}
 	r.cases = []*runCase{seen("wide", 0.30), seen("narrow", 0.012), seen("fair", 0.03)}
 	r.foretell()
@@ -91,7 +91,7 @@ func TestSlownessIsSeenAtOnce(t *testing.T) {
 	}{{"as estimated", 1, 0, false}, {"somewhat slower", 2, 0, false}, {"very slow", 12, 5, true}} {
 		r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{Rounds: 17}}}
 		for i := range 6 {
-			cs := &runCase{name: fmt.Sprint(i), halfWidth: math.Inf(1)}
+			cs := &runCase{name: fmt.Sprint(i), rounds: 17, halfWidth: math.Inf(1)}
 			for range 8 {
 				cs.entries = append(cs.entries, Entry{Case: &Case{Name: cs.name}})
 			}
@@ -110,8 +110,8 @@ func TestSlownessIsSeenAtOnce(t *testing.T) {
 				waiting++
 			}
 		}
-		if waiting != tt.waiting || (r.rec.Run.Rounds < 17) != tt.fewRounds {
-			t.Errorf("%s: %d of 6 cases wait, %d rounds", tt.name, waiting, r.rec.Run.Rounds)
+		if waiting != tt.waiting || (r.cases[1].rounds < 17) != tt.fewRounds {
+			t.Errorf("%s: %d of 6 cases wait, %d rounds", tt.name, waiting, r.cases[1].rounds)
 		}
 	}
 }
@@ -125,14 +125,14 @@ func TestNextBlockNarrowsMostPerSecond(t *testing.T) {
 		spread float64 // of its blocks
 		takes  time.Duration
 	}{{0.055, 1900 * time.Millisecond}, {0.16, 2100 * time.Millisecond}, {0.11, 2300 * time.Millisecond}, {0.08, 2700 * time.Millisecond}, {0.15, 4 * time.Second}, {0.03, time.Second}} {
-		cs := &runCase{blocks: looks[0], looked: looks[0], halfWidth: of.spread * width(looks[0]), round: []time.Duration{0}, fixed: []time.Duration{of.takes}}
+		cs := &runCase{rounds: 1, blocks: looks[0], looked: looks[0], halfWidth: of.spread * width(looks[0]), round: []time.Duration{0}, fixed: []time.Duration{of.takes}}
 		cases, spread[cs] = append(cases, cs), of.spread
 	}
 	narrows := func(cs *runCase) float64 {
-		return spread[cs] * (width(cs.blocks) - width(cs.blocks+1)) / cs.takes(1).Seconds()
+		return spread[cs] * (width(cs.blocks) - width(cs.blocks+1)) / cs.takes().Seconds()
 	}
 	for block := range 60 {
-		next := best(cases, 1, time.Minute)
+		next := best(cases, time.Minute)
 		for _, cs := range cases {
 			if narrows(cs) > 1.001*narrows(next) {
 				t.Errorf("block %d goes to a case that has %d and narrows by %.5f a second; one that has %d narrows by %.5f", block, next.blocks, narrows(next), cs.blocks, narrows(cs))
@@ -151,10 +151,10 @@ func TestNothingIsSharedOutPastTheBudget(t *testing.T) {
 	r := &run{Conductor: &Conductor{Observe: func(s Status) { notes = append(notes, s.Note) }}, deadline: time.Now().Add(-time.Second),
 		rec: &record.Record{Run: record.Run{Rounds: 24}}}
 	for _, name := range []string{"one", "two"} {
-		r.cases = append(r.cases, &runCase{name: name, blocks: looks[0], round: make([]time.Duration, looks[0]), fixed: make([]time.Duration, looks[0])})
+		r.cases = append(r.cases, &runCase{name: name, rounds: 24, blocks: looks[0], round: make([]time.Duration, looks[0]), fixed: make([]time.Duration, looks[0])})
 	}
-	if err := r.measure(t.Context()); err != nil || r.rec.Run.Rounds != 24 || r.cases[1].waits || len(notes) > 0 {
-		t.Errorf("%v, %d rounds, waits %t, told %q", err, r.rec.Run.Rounds, r.cases[1].waits, notes)
+	if err := r.measure(t.Context()); err != nil || r.cases[1].rounds != 24 || r.cases[1].waits || len(notes) > 0 {
+		t.Errorf("%v, %d rounds, waits %t, told %q", err, r.cases[1].rounds, r.cases[1].waits, notes)
 	}
 }
 
@@ -201,8 +201,9 @@ func TestRoundsComeBack(t *testing.T) {
 	}}}}
 	entries := Entries([]Suite{suite})
 	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
-	if blocks := rec.BlocksOf("Test/op=started"); rec.Run.Rounds != DefaultRounds || len(blocks) < looks[0] || len(blocks[1].Series[0].WallNS) == DefaultRounds {
-		t.Errorf("%d rounds a block, %d blocks, the second of %d rounds", rec.Run.Rounds, len(blocks), len(blocks[1].Series[0].WallNS))
+	rounds := roundsOfBlocks(rec)
+	if n := len(rounds); n < looks[0] || rounds[1] >= batchesACycle || rounds[n-1] < batchesACycle {
+		t.Errorf("rounds a block: %v", rounds)
 	}
 }
 
@@ -214,13 +215,20 @@ func TestCalibratingIsNotExpectedAgain(t *testing.T) {
 	}}}}
 	entries := Entries([]Suite{suite})
 	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
-	if blocks := len(rec.BlocksOf("Test/op=calibrated")); rec.Run.Rounds != DefaultRounds || blocks < looks[0] {
-		t.Errorf("%d rounds a block, %d blocks", rec.Run.Rounds, blocks)
+	if rounds := roundsOfBlocks(rec); len(rounds) < looks[0] || slices.Min(rounds) < batchesACycle {
+		t.Errorf("rounds a block: %v", rounds)
 	}
 }
 
-// Where the budget is too small for blocks of DefaultRounds, those of batches in pieces get so few
-// rounds that there are more blocks; those of whole batches get as many as leave time for six.
+func roundsOfBlocks(rec *record.Record) (rounds []int) {
+	for i := range rec.Blocks {
+		rounds = append(rounds, len(rec.Blocks[i].Series[0].WallNS))
+	}
+	return rounds
+}
+
+// Blocks of batches in pieces get so few rounds that there are more blocks, those of whole batches
+// more; and both more again where there is more time than for the most blocks.
 func TestRoundsOrBlocks(t *testing.T) {
 	const cases = 16
 	for _, tt := range []struct {
@@ -231,7 +239,8 @@ func TestRoundsOrBlocks(t *testing.T) {
 	}{
 		{"pieces", 320 * time.Millisecond, 41 * time.Millisecond, 6, DefaultRounds, 6, 9},
 		{"pieces that need rounds", 320 * time.Millisecond, 41 * time.Millisecond, 14, DefaultRounds, 14, 15},
-		{"pieces, and time enough", 200 * time.Millisecond, 25 * time.Millisecond, 4, DefaultRounds, DefaultRounds, DefaultRounds},
+		{"pieces, and time for other rounds", 200 * time.Millisecond, 25 * time.Millisecond, 4, DefaultRounds, 6, 9},
+		{"pieces, and more time than blocks", 10 * time.Millisecond, 2 * time.Millisecond, 4, 5, DefaultRounds, DefaultRounds},
 		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 12},
 		{"whole batches", 320 * time.Millisecond, 41 * time.Millisecond, 0, DefaultRounds, 14, 16},
 		{"whole batches, and time again", 320 * time.Millisecond, 5 * time.Millisecond, 0, 4, 20, DefaultRounds},
@@ -239,11 +248,11 @@ func TestRoundsOrBlocks(t *testing.T) {
 		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6*time.Second - tt.fixed - time.Duration(tt.now)*tt.round)),
 			rec: &record.Record{Run: record.Run{Rounds: tt.now}}}
 		for range cases {
-			r.cases = append(r.cases, &runCase{blocks: 1, halfWidth: math.Inf(1), fewest: tt.fewest,
+			r.cases = append(r.cases, &runCase{rounds: tt.now, blocks: 1, halfWidth: math.Inf(1), fewest: tt.fewest,
 				round: []time.Duration{tt.round}, fixed: []time.Duration{tt.fixed}})
 		}
 		r.fit()
-		if got := r.rec.Run.Rounds; got < tt.atLeast || got > tt.atMost {
+		if got := r.cases[0].rounds; got < tt.atLeast || got > tt.atMost {
 			t.Errorf("%s: %d rounds, want %d to %d", tt.name, got, tt.atLeast, tt.atMost)
 		}
 	}

@@ -102,21 +102,26 @@ type run struct {
 type runCase struct {
 	name    string
 	entries []Entry
-	blocks  int
+	had     map[string]int // blocks of each row
+	blocks  int            // of the live row that has fewest
 	// What its blocks took, those without figures too: a round, and all that is not rounds
 	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
 	once         time.Duration
-	fewest       int     // rounds for the pieces of its batches, 0 if some are not timed in pieces
-	halfWidth    float64 // at the last look
-	looked       int     // how many blocks it then had
-	slower       float64 // than estimated, as blocks of other cases were
-	waits        bool    // until time remains
+	rounds       int       // of its next block
+	fewest       int       // rounds for the pieces of its batches
+	whole        bool      // some batches are not timed in pieces
+	halfWidth    float64   // at the last look
+	looked       int       // how many blocks it then had
+	slower       float64   // than estimated, as blocks of other cases were
+	waits        bool      // until time remains
+	last         time.Time // when its last block ended
 	done         bool
+	back         int // blocks that it came back for when it was done
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
-	cs := &runCase{name: rows[0].Case.Name, halfWidth: math.Inf(1)}
+	cs := &runCase{name: rows[0].Case.Name, rounds: r.rec.Run.Rounds, halfWidth: math.Inf(1), had: map[string]int{}}
 	for _, e := range rows {
 		if row := r.rec.Row(e.Row()); row != nil && e.Contender.NotPossible == "" {
 			cs.entries = append(cs.entries, e)
@@ -127,23 +132,27 @@ func (r *run) newCase(rows []Entry) *runCase {
 	}
 	cs.waits = !slices.ContainsFunc(cs.entries, func(e Entry) bool { return !r.rec.Row(e.Row()).Proof.Is(record.ProofNotMeasured) })
 	for _, b := range r.rec.BlocksOf(cs.name) {
-		cs.blocks++
-		cs.round, cs.fixed = append(cs.round, b.Elapsed/time.Duration(r.rec.Run.Rounds)), append(cs.fixed, 0)
-		r.look(cs)
+		r.count(cs, b)
+		cs.rounds = len(b.Series[0].WallNS)
+		cs.round, cs.fixed = append(cs.round, b.Elapsed/time.Duration(cs.rounds)), append(cs.fixed, 0)
 	}
+	r.look(cs)
 	return cs
 }
 
-// look finds out, at the fixed numbers of blocks, whether the case is done.
+// look finds out, when all of the case's rows have one of the fixed numbers of blocks, whether the
+// case is done.
 func (r *run) look(cs *runCase) {
-	for i, look := range looks {
-		if cs.blocks != look {
-			continue
-		}
-		result := verdict.AnalyzeCase(r.rec, cs.name)
-		cs.halfWidth, cs.looked = result.Widest(), result.Blocks
-		cs.done = cs.halfWidth <= r.rec.Run.Precision || i == len(looks)-1
+	passed := 0
+	for passed < len(looks) && cs.blocks >= looks[passed] {
+		passed++
 	}
+	if passed == 0 || cs.looked >= looks[passed-1] {
+		return
+	}
+	result := verdict.AnalyzeCase(r.rec, cs.name)
+	cs.halfWidth, cs.looked = result.Widest(), cs.blocks
+	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
 
 func (r *run) left() time.Duration { return time.Until(r.deadline) }
@@ -176,7 +185,10 @@ func (r *run) measure(ctx context.Context) error {
 		if r.left() > 0 { // else there is nothing to share out
 			r.fit()
 		}
-		cs := best(r.cases, r.rec.Run.Rounds, r.left())
+		cs := best(r.cases, r.left())
+		if early := r.again(cs == nil); early != nil {
+			cs = early
+		}
 		if cs == nil || r.left() <= 0 {
 			return ctx.Err()
 		}
@@ -186,12 +198,13 @@ func (r *run) measure(ctx context.Context) error {
 			return err
 		}
 		elapsed := time.Since(begun)
-		cs.fixed = append(cs.fixed, elapsed-cs.once-time.Duration(r.rec.Run.Rounds)*cs.round[len(cs.round)-1])
+		cs.last = time.Now()
+		cs.fixed = append(cs.fixed, elapsed-cs.once-time.Duration(cs.rounds)*cs.round[len(cs.round)-1])
 		r.foresee()
 		if len(block.Series) > 0 {
 			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)
-			cs.blocks++
+			r.count(cs, &block)
 			r.look(cs)
 		}
 		cs.done = cs.done || len(r.live(cs)) == 0
@@ -268,7 +281,7 @@ func (r *run) observe(cs *runCase, s Status) {
 	if r.Observe == nil {
 		return
 	}
-	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, r.rec.Run.Rounds, len(r.all)
+	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, cs.rounds, len(r.all)
 	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
 	if s.Block == 0 {
 		s.Block = cs.blocks

@@ -76,8 +76,7 @@ func (h *heap) begin(part float64) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	allocate(&m, 1)
-	runtime.GC()
+	allocate(&m, 1) // which ends with a collection
 	runtime.ReadMemStats(&m)
 	h.since = 0
 	allocate(&m, part)

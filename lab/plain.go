@@ -35,18 +35,15 @@ func (r *run) plain(ctx context.Context, e *Entry, each time.Duration) (float64,
 		return 0, err
 	}
 	defer child.Kill()
-	ask := func(q request, patience time.Duration) (answer reply) {
-		if err == nil {
-			answer, err = child.ask(ctx, q, patience)
-		}
-		return answer
+	if _, err := r.ready(ctx, child, e); err != nil {
+		return 0, err
 	}
-	ask(request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
-	ask(request{Op: opPopulate, Bytes: r.rec.Run.World.LiveHeap}, r.setUpPatience())
-	n := ask(request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.setUpPatience()).N
-	n = max(1, int(float64(n)*each.Seconds()/batchTarget.Seconds()))
-	answer := ask(request{Op: opPlain, N: n}, r.batchPatience(each))
+	answer, err := child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 	if err != nil {
+		return 0, err
+	}
+	n := max(1, int(float64(answer.N)*each.Seconds()/batchTarget.Seconds()))
+	if answer, err = child.ask(ctx, request{Op: opPlain, N: n}, r.batchPatience(each)); err != nil {
 		return 0, err
 	}
 	return float64(answer.Batch.CPUNS) / float64(n), nil

@@ -19,6 +19,9 @@ const (
 // noSuchRow begins the answer of a program that does not have the row that it is to open.
 const noSuchRow = "open: this program has no row"
 
+// unknownRequest begins that of a program that does not know what it is asked.
+const unknownRequest = "unknown request"
+
 type request struct {
 	Op       string `json:"op"`
 	Row      string `json:"row,omitempty"`

@@ -92,7 +92,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opClose:
 		return w.close()
 	}
-	return reply{}, fmt.Errorf("unknown request %q", r.Op)
+	return reply{}, fmt.Errorf("%s %q", unknownRequest, r.Op)
 }
 
 func (w *worker) open(ctx context.Context, r request) (reply, error) {
