@@ -83,7 +83,7 @@ func best(cases []*runCase, left time.Duration) *runCase {
 // fit shares out the time that is left, when all cases have had a block or a few, or the first ones
 // took so long that not half of the blocks of a first look fit. Each case gets the rounds that suit
 // it. If the blocks of a first look do not fit then, they get fewer rounds; if that is not enough,
-// cases wait, the last ones first. If blocks turn out to take less, cases that wait are come back to.
+// cases wait, the last ones first. If blocks turn out to take less, cases that wait come back.
 func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
@@ -144,8 +144,8 @@ const (
 )
 
 // balance gives the case's blocks the rounds with which a second narrows its intervals most: rounds
-// narrow what differs between batches, and blocks what differs between processes, which take time to
-// start. Where its share of the time is enough for the most blocks there may be, they get more.
+// narrow what differs between batches, and blocks what differs between processes, which take time
+// to start. Where its share of the time is enough for the most blocks there may be, they get more.
 func (cs *runCase) balance(share time.Duration) {
 	fixed, round := lower(cs.fixed), lower(cs.round)
 	if fixed <= 0 || round <= 0 {
