@@ -35,8 +35,8 @@ const familyLevel = 0.02
 // against new).
 const adviceMargin = 0.05
 
-// oneLayout is by how much the linker's choice of one function layout may make a row slower: 15% was
-// seen of equal code. A smaller change of sides that were built in one layout is not gated.
+// oneLayout is by how much the linker's choice of one function layout may make a row slower: 15%
+// was seen of equal code. A smaller change of sides built in one layout is not gated.
 const oneLayout = 0.20
 
 // Changes is what two records say when they are compared.
