@@ -10,6 +10,29 @@ import (
 	"testing"
 )
 
+// outside needs every public package and nothing internal.
+const outside = `package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"postage/lab"
+	_ "postage/load"
+	_ "postage/pbfast"
+	_ "postage/pgbulk"
+	_ "postage/record"
+	_ "postage/webpush"
+)
+
+var _ = lab.Suite{
+	Figures: lab.Figures{Known: map[string]string{"hash=crc32": "CRC-32"}, Cost: &lab.Cost{Step: "sum"}},
+	Servers: map[string]lab.Server{"echo": func(in io.Reader, out io.Writer) error {
+		return lab.Serve(in, out, nil, func(question json.RawMessage) (any, error) { return question, nil })
+	}},
+}
+`
+
 // The program in docs/suites.md is built in a module outside this repository, and the page's
 // commands are executed.
 func TestSuitesOfOthers(t *testing.T) {
@@ -38,12 +61,12 @@ func TestSuitesOfOthers(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^replace (\S+) => \./(\S+)$`).FindAllStringSubmatch(string(module), -1) {
 		mod += "\nreplace " + m[1] + " => " + filepath.Join(root, m[2]) + "\n"
 	}
-	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": fenced(t, "docs/suites.md", "go")[0], "gate.yaml": "time: 20%\n"} {
+	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": fenced(t, "docs/suites.md", "go")[0], "outside.go": outside, "gate.yaml": "time: 20%\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"go", "build", "-o", "sums", "."}, {"git", "init", "-q"}, {"git", "add", "go.mod", "go.sum", "main.go"},
+	for _, args := range [][]string{{"go", "build", "-o", "sums", "."}, {"git", "init", "-q"}, {"git", "add", "go.mod", "go.sum", "main.go", "outside.go"},
 		{"git", "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "sums"}} {
 		if out, err := in(args[0], args[1:]...); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)

@@ -45,12 +45,16 @@ type instance struct {
 	lanes   []lane
 	*lab.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
+	names
+	last int // the size of the last batch
+}
 
-	serial atomic.Int64 // of names
+// names are those of a worker's objects.
+type names struct {
+	serial atomic.Int64
 	mu     sync.Mutex
-	ready  []string // names of objects that exist for the operation
-	loose  []string // names of objects that operations may have left behind
-	last   int      // the size of the last batch
+	ready  []string // of objects that exist for the operation
+	loose  []string // of objects that operations may have left behind
 }
 
 // workerKey is the label that distinguishes a worker's objects from another's.

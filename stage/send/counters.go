@@ -17,7 +17,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 	if err := in.keptWord(now); err != nil {
 		return nil, err
 	}
-	in.last, in.done = now, in.begun
+	in.last, in.counted = now, in.begun
 	if err := portsLeft(in.spec.reuse || in.transport.quic, in.conns()); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 // keptWord compares what the server has seen since the last call with the operations that were
 // done.
 func (in *instance) keptWord(now greeter.Counters) error {
-	ops := in.begun - in.done
+	ops := in.begun - in.counted
 	if ops == 0 {
 		return nil
 	}

@@ -24,14 +24,18 @@ type instance struct {
 	clients []client
 	wires   []*wire.Count // one a client
 	seen    handshakes
+	done
+	ended time.Time // the last batch
+}
 
-	begun int64            // operations ever begun
-	last  greeter.Counters // when Counters was called last
-	done  int64            // operations at that time
+// done is what an instance has done, for comparison with what the server has seen.
+type done struct {
+	begun   int64            // operations ever begun
+	last    greeter.Counters // when Counters was called last
+	counted int64            // operations at that time
 	// replaced is how many connections were opened between batches in place of those that had been
 	// idle for too long.
 	replaced int64
-	ended    time.Time // the last batch
 }
 
 var (

@@ -47,7 +47,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.last, in.done = before, in.begun
+	in.last, in.counted = before, in.begun
 	in.through(true)
 	ops := proofRounds * len(in.lanes)
 	failed := make(chan error, 1)
