@@ -1,4 +1,5 @@
-package main
+// Package conformance_test holds pbfast to protobuf's conformance suite.
+package conformance_test
 
 import (
 	"fmt"
@@ -34,9 +35,9 @@ func TestConformance(t *testing.T) {
 	} else if out, _ := exec.Command(runner[0], "--help").CombinedOutput(); strings.Contains(string(out), "GLIBC_") {
 		t.Skipf("the runner needs a newer glibc than this machine's: POSTAGE_GLIBC can name one\n%s", out)
 	}
-	testee := filepath.Join(dir, "testee")
-	if out, err := exec.Command("go", "build", "-o", testee, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	testee, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var expected []string
 	for _, mode := range []string{"protobuf", "hook", "direct", "opaque"} {

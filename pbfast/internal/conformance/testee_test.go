@@ -1,13 +1,4 @@
-// Command conformance answers the runner of protobuf's conformance suite on its standard input and
-// output.
-//
-//	conformance_test_runner --enforce_recommended --maximum_edition 2023 ./conformance
-//
-// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the
-// default) is proto.Marshal and proto.Unmarshal with pbfast behind them, "opaque" the same on
-// messages with the opaque API, "direct" its methods on messages, and "protobuf" protobuf-go's own
-// code, which shows what is to be expected.
-package main
+package conformance_test
 
 import (
 	"encoding/binary"
@@ -15,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -36,7 +28,10 @@ import (
 	"postage/pbfast/runtime"
 )
 
-// A codec is a tested way from bytes to a message and back.
+// A codec is a tested way from bytes to a message and back: "hook" is proto.Marshal and
+// proto.Unmarshal with pbfast behind them, "opaque" the same on messages with the opaque API,
+// "direct" pbfast's methods on messages, and "protobuf" protobuf-go's own code, which shows what is
+// to be expected.
 type codec struct {
 	marshal   func(proto.Message) ([]byte, error)
 	unmarshal func([]byte, proto.Message) error
@@ -74,15 +69,12 @@ var codecs = map[string]codec{
 	},
 }
 
-func main() {
-	mode := os.Getenv("POSTAGE_CONFORMANCE")
-	if mode == "" {
-		mode = "hook"
-	}
-	codec, ok := codecs[mode]
+// TestMain is also the program that the suite's runner starts: it answers the runner's requests on
+// its standard input by the codec that POSTAGE_CONFORMANCE names, as the runner passes no arguments.
+func TestMain(m *testing.M) {
+	codec, ok := codecs[os.Getenv("POSTAGE_CONFORMANCE")]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "conformance: there is no mode %q\n", mode)
-		os.Exit(2)
+		os.Exit(m.Run())
 	}
 	if err := serve(os.Stdin, os.Stdout, codec); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
