@@ -1,21 +1,30 @@
-// Package pbfast tells whether proto.Marshal and proto.Unmarshal use the code that
-// protoc-gen-pbfast generates: fast methods on the messages that protoc-gen-go makes. They need
-// nothing from here: they use package runtime, which is for generated code alone. See
-// docs/pbfast.md.
+// Package pbfast makes proto.Marshal and proto.Unmarshal several times as fast, by code that the
+// plug-in protoc-gen-pbfast writes beside that of protoc-gen-go:
 //
-// A message has, beside what protoc-gen-go gives it:
+//	protoc --go_out=. --pbfast_out=. order.proto
+//
+// A program calls what it called before. One of its tests asks whether that runs the new code:
+//
+//	data, err := proto.Marshal(order)
+//	err = proto.Unmarshal(data, order)
+//	if !pbfast.Hooked(order) {
+//		t.Error("this release of protobuf-go is not supported: it runs its own code")
+//	}
+//
+// The generated code is in the messages' package. It also gives each message methods:
 //
 //	SizeOf() int                               the length of its encoding
-//	MarshalAppend([]byte) ([]byte, error)      appends it
-//	Unmarshal([]byte) error                    sets the message; strings and bytes share a copy of the input
-//	UnmarshalOwn([]byte) error                 sets it as proto.Unmarshal does, all in memory of its own
+//	MarshalAppend([]byte) ([]byte, error)      appends its encoding
+//	Unmarshal([]byte) error                    sets it; strings and bytes share a copy of the input
+//	UnmarshalOwn([]byte) error                 sets it as proto.Unmarshal does: nothing is shared
 //	UnmarshalAlias([]byte) error               sets it; strings and bytes are parts of the input
-//	UnmarshalReuse([]byte) error               the same, in memory that it holds; with the parameter reuse
+//	UnmarshalReuse([]byte) error               the same, into memory that the message holds already
 //
-// Nothing of a message that UnmarshalReuse decodes into may be in use elsewhere, nor be in it
-// twice. With the parameter names=vt it has vtprotobuf's methods too: MarshalVT and its like do not
-// look for required fields, MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT
-// merges, and UnmarshalVTUnsafe leaves strings and bytes as parts of the input.
+// UnmarshalReuse is there with the plug-in's parameter reuse. It overwrites what the message holds,
+// so no part of that may be in use elsewhere, nor be in the message twice. With names=vt there are
+// vtprotobuf's methods too: MarshalVT and its like do not look for required fields,
+// MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and UnmarshalVTUnsafe
+// leaves strings and bytes as parts of the input. All parameters are in docs/pbfast.md.
 package pbfast
 
 import (
@@ -34,7 +43,7 @@ var (
 	ErrDepth = runtime.ErrDepth
 )
 
-// Hooked reports whether proto.Marshal, Unmarshal and Size use generated methods for messages like
-// m. A test of a program can ask: if a release of protobuf-go is not supported, they do not, and
-// run at protobuf-go's speed.
+// Hooked reports whether proto.Marshal, proto.Unmarshal and proto.Size run generated code for
+// messages of m's type. They do not if nothing was generated for it, or if this release of
+// protobuf-go is not supported; then they run protobuf-go's own.
 func Hooked(m proto.Message) bool { return runtime.Hooked(m) }

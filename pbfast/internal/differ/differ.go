@@ -96,9 +96,14 @@ func Compare(t testing.TB, subject Message, before, used, data []byte) {
 			same(t, what, got, want, data)
 		}
 	}
-	if before != nil {
-		return
+	if before == nil {
+		methods(t, subject, used, data)
 	}
+}
+
+// methods is Compare for the methods on messages.
+func methods(t testing.TB, subject Message, used, data []byte) {
+	t.Helper()
 	want := Fresh(subject)
 	wantErr := Theirs(data, want, proto.UnmarshalOptions{})
 	for name, decode := range map[string]func(Message, []byte) error{

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/pluginpb"
@@ -35,16 +34,9 @@ func generate(t *testing.T, file protoreflect.FileDescriptor, options Options) s
 		request.ProtoFile = append(request.ProtoFile, protodesc.ToFileDescriptorProto(file))
 	}
 	add(file)
-	plugin, err := protogen.Options{}.New(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(plugin, options); err != nil {
-		t.Fatal(err)
-	}
-	response := plugin.Response()
-	if response.Error != nil || len(response.File) != 1 {
-		t.Fatalf("%d files, %s", len(response.File), response.GetError())
+	response := generated(t, request, options)
+	if len(response.File) != 1 {
+		t.Fatalf("%d files", len(response.File))
 	}
 	return response.File[0].GetContent()
 }
@@ -165,6 +157,15 @@ var cuts = []cut{
 	{"validutf8/validutf8.go", "set(0xed, 0xed, accept, afterED)", "set(0xed, 0xed, accept, tail2)"},
 }
 
+// differential runs the tests of a copy of the module.
+func differential(module string) (string, error) {
+	cmd := exec.Command("go", "test", "-mod=mod", "-failfast", "-timeout", "5m", ".", "./validutf8")
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "GOWORK=off", "POSTAGE_LONG=")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // Each check that the generator or the run time makes is needed: without it, tests fail.
 func TestMutations(t *testing.T) {
 	if os.Getenv("POSTAGE_LONG") != "hours" {
@@ -175,19 +176,8 @@ func TestMutations(t *testing.T) {
 		t.Fatal(err)
 	}
 	useWorkspaceProtobuf(t, module)
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(module, path), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	test := func() (string, error) {
-		cmd := exec.Command("go", "test", "-mod=mod", "-timeout", "5m", ".", "./validutf8")
-		cmd.Dir = module
-		cmd.Env = append(os.Environ(), "GOWORK=off", "POSTAGE_LONG=")
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	write := func(path, text string) { put(t, filepath.Join(module, path), text) }
+	test := func() (string, error) { return differential(module) }
 	if out, err := test(); err != nil {
 		t.Fatalf("the tests fail with every check in place: %v\n%s", err, out)
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,19 +33,17 @@ func TestPublishedSchemas(t *testing.T) {
 		}
 		return out
 	}
-	put := func(from, to string) {
+	copyTo := func(to, from string) {
 		t.Helper()
 		data, err := os.ReadFile(filepath.Join("testdata", "published", from))
-		if err == nil {
-			err = os.WriteFile(to, data, 0o666)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		put(t, to, string(data))
 	}
 
 	asking := t.TempDir()
-	put("request.go.txt", filepath.Join(asking, "main.go"))
+	copyTo(filepath.Join(asking, "main.go"), "request.go.txt")
 	run(asking, nil, "go", "mod", "init", "request")
 	run(asking, nil, "go", "get", "go.opentelemetry.io/proto/otlp@v1.11.1") // which asks for a version of googleapis
 	run(asking, nil, "go", "mod", "tidy")
@@ -60,27 +59,15 @@ func TestPublishedSchemas(t *testing.T) {
 	if err := proto.Unmarshal(data, request); err != nil {
 		t.Fatal(err)
 	}
-	theirs := run("", data, "go", "run", "google.golang.org/protobuf/cmd/protoc-gen-go")
-	put("subjects_test.go.txt", filepath.Join(copied, "subjects_test.go"))
+	answer := new(pluginpb.CodeGeneratorResponse)
+	if err := proto.Unmarshal(run("", data, "go", "run", "google.golang.org/protobuf/cmd/protoc-gen-go"), answer); err != nil || answer.Error != nil {
+		t.Fatal(answer.GetError(), err)
+	}
+	copyTo(filepath.Join(copied, "subjects_test.go"), "subjects_test.go.txt")
 	for _, hook := range []bool{true, false} {
-		ours, err := proto.Marshal(generated(t, request, Options{Hook: hook, VT: true, Reuse: true}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, answer := range [][]byte{theirs, ours} {
-			response := new(pluginpb.CodeGeneratorResponse)
-			if err := proto.Unmarshal(answer, response); err != nil || response.Error != nil {
-				t.Fatal(response.GetError(), err)
-			}
-			for _, file := range response.File {
-				name := filepath.Join(copied, file.GetName())
-				if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(file.GetContent()), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
+		ours := generated(t, request, Options{Hook: hook, VT: true, Reuse: true})
+		for _, file := range slices.Concat(answer.File, ours.File) {
+			put(t, filepath.Join(copied, file.GetName()), file.GetContent())
 		}
 		tests := "Agrees|Corners"
 		if !hook {
@@ -101,8 +88,12 @@ func generated(t *testing.T, request *pluginpb.CodeGeneratorRequest, options Opt
 	if err != nil {
 		t.Fatal(err)
 	}
+	response := plugin.Response()
+	if response.Error != nil {
+		t.Fatal(response.GetError())
+	}
 	for _, note := range notes {
 		t.Log(note)
 	}
-	return plugin.Response()
+	return response
 }

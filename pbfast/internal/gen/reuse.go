@@ -1,6 +1,10 @@
 package gen
 
-import "slices"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
 
 // reuseFace writes the method UnmarshalReuse.
 func (g *generator) reuseFace(msg *message, init bool) {
@@ -30,24 +34,25 @@ func (g *generator) reuseFields(msg *message) {
 	}
 	for k, f := range msg.ordered {
 		name := f.ref()
+		ours := !f.isMessage() || g.model.local(f) != nil && f.kind != protoreflect.GroupKind
 		switch {
 		case f.inOneof():
 			if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
 				g.f("%s = nil", f.oneofRef())
 			}
-		case f.boxed() && g.model.local(f) != nil && f.kind.String() == "message":
-			g.f("if %s != nil { %s = %s[:0] }", name, f.elements(), f.elements())
 		case f.isMap():
 			g.f("clear(%s)", name)
-		case f.list() && (!f.isMessage() || g.model.local(f) != nil && f.kind.String() == "message"):
+		case f.boxed() && ours:
+			g.f("if %s != nil { %s = %s[:0] }", name, f.elements(), f.elements())
+		case f.list() && ours:
 			g.f("%s = %s[:0]", name, name)
-		case f.pointer(), f.single() && g.model.local(f) != nil && f.kind.String() == "message":
+		case f.pointer(), f.single() && ours:
 			g.f("old%s := %s\n%s = nil", f.GoName, name, name)
-		case f.list(), f.isMessage(), f.kind.String() == "bytes":
+		case f.list(), f.isMessage(), f.kind == protoreflect.BytesKind:
 			g.f("%s = nil", name)
-		case f.kind.String() == "string":
+		case f.kind == protoreflect.StringKind:
 			g.f("%s = \"\"", name)
-		case f.kind.String() == "bool":
+		case f.kind == protoreflect.BoolKind:
 			g.f("%s = false", name)
 		default:
 			g.f("%s = 0", name)

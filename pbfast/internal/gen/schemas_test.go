@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/gofeaturespb"
@@ -222,16 +222,7 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 		t.Fatal(err)
 	}
 	module := path.Dir(string(runtime))
-	put := func(name, text string) {
-		t.Helper()
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := func(name, text string) { put(t, filepath.Join(dir, name), text) }
 	read := func(name string) string {
 		t.Helper()
 		data, err := os.ReadFile(name)
@@ -245,12 +236,12 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 	put("go.mod", mod+fmt.Sprintf("\nrequire %s v0.0.0\nreplace %s => %s\n", module, module, self))
 	useWorkspaceProtobuf(t, dir)
 
-	theirs := filepath.Join(t.TempDir(), "protoc-gen-go")
-	if out, err := exec.Command("go", "build", "-o", theirs, "google.golang.org/protobuf/cmd/protoc-gen-go").CombinedOutput(); err != nil {
+	program := filepath.Join(t.TempDir(), "protoc-gen-go")
+	if out, err := exec.Command("go", "build", "-o", program, "google.golang.org/protobuf/cmd/protoc-gen-go").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	imports := map[string]bool{}
-	messages, notes := 0, 0
+	messages := 0
 	for _, files := range schemas {
 		request := &pluginpb.CodeGeneratorRequest{ProtoFile: append(support(), files...), Parameter: proto.String("module=" + module + "/schemas")}
 		for _, f := range files {
@@ -259,36 +250,8 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 			imports[strings.Split(f.Options.GetGoPackage(), ";")[0]] = true
 			messages += len(f.MessageType)
 		}
-		data, err := proto.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(theirs)
-		cmd.Stdin = strings.NewReader(string(data))
-		var complaint strings.Builder
-		cmd.Stderr = &complaint
-		answer, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("protoc-gen-go: %v: %s\n%v", err, complaint.String(), files)
-		}
-		response := new(pluginpb.CodeGeneratorResponse)
-		if err := proto.Unmarshal(answer, response); err != nil || response.Error != nil {
-			t.Fatalf("protoc-gen-go: %v %s\n%v", err, response.GetError(), files)
-		}
-		plugin, err := protogen.Options{}.New(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		left, err := Run(plugin, Options{Hook: true, VT: true, Reuse: true})
-		if err != nil {
-			t.Fatalf("%v\n%v", err, files)
-		}
-		notes += len(left)
-		ours := plugin.Response()
-		if ours.Error != nil {
-			t.Fatalf("%s\n%v", ours.GetError(), files)
-		}
-		for _, file := range slices.Concat(response.File, ours.File) {
+		theirs, ours := protocGenGo(t, program, request), generated(t, request, Options{Hook: true, VT: true, Reuse: true})
+		for _, file := range slices.Concat(theirs.File, ours.File) {
 			put(file.GetName(), file.GetContent())
 		}
 	}
@@ -308,7 +271,38 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 			t.Fatalf("tags %q: %v\n%s", tags, err, out)
 		}
 		if tags == "" {
-			t.Logf("%d schemas, %d messages, %d notes\n%s", len(schemas), messages, notes, out)
+			t.Logf("%d schemas, %d messages\n%s", len(schemas), messages, out)
 		}
+	}
+}
+
+// protocGenGo is what protoc-gen-go answers.
+func protocGenGo(t *testing.T, program string, request *pluginpb.CodeGeneratorRequest) *pluginpb.CodeGeneratorResponse {
+	t.Helper()
+	data, err := proto.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin = bytes.NewReader(data)
+	answer, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("protoc-gen-go: %v\n%v", err, request.ProtoFile)
+	}
+	response := new(pluginpb.CodeGeneratorResponse)
+	if err := proto.Unmarshal(answer, response); err != nil || response.Error != nil {
+		t.Fatalf("protoc-gen-go: %v %s\n%v", err, response.GetError(), request.ProtoFile)
+	}
+	return response
+}
+
+// put writes a file, with its folder.
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

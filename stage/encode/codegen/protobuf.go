@@ -89,7 +89,7 @@ func retarget(message *descriptorpb.DescriptorProto, from, to string) {
 
 // writeGreeter writes the messages of internal/service/greeter.
 func (s *schema) writeGreeter(ctx context.Context) error {
-	dir := filepath.Join(s.tree, "service", "greeter", "hello")
+	dir := filepath.Join(s.tree, "internal", "service", "greeter", "hello")
 	hello, err := loadSchema(ctx, dir)
 	if err != nil {
 		return err

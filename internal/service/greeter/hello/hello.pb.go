@@ -142,7 +142,7 @@ const file_postage_send_hello_proto_rawDesc = "" +
 	"\bresponse\x18\x01 \x01(\tR\bresponse\x12\x18\n" +
 	"\apayload\x18\x02 \x01(\fR\apayload2>\n" +
 	"\aGreeter\x123\n" +
-	"\x05Hello\x12\x15.postage.send.Request\x1a\x13.postage.send.ReplyB\x1fZ\x1dpostage/service/greeter/hellob\x06proto3"
+	"\x05Hello\x12\x15.postage.send.Request\x1a\x13.postage.send.ReplyB(Z&postage/internal/service/greeter/hellob\x06proto3"
 
 var (
 	file_postage_send_hello_proto_rawDescOnce sync.Once
