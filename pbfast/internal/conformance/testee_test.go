@@ -69,8 +69,8 @@ var codecs = map[string]codec{
 	},
 }
 
-// TestMain is also the program that the suite's runner starts: it answers the runner's requests on
-// its standard input by the codec that POSTAGE_CONFORMANCE names, as the runner passes no arguments.
+// TestMain is also the program that the suite's runner starts: it answers requests on its standard
+// input by the codec that POSTAGE_CONFORMANCE names, as the runner passes no arguments.
 func TestMain(m *testing.M) {
 	codec, ok := codecs[os.Getenv("POSTAGE_CONFORMANCE")]
 	if !ok {
