@@ -12,7 +12,6 @@ package cost
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -257,10 +256,10 @@ func (c *Case) part(o *Option, r *verdict.Result, name string, messages float64,
 	if len(values) == 0 {
 		return why
 	}
-	v, low, high := stats.MedianInterval(values, 0.95)
-	p := Part{Name: name, NS: significant(v)}
-	if !math.IsInf(low, 0) && !math.IsInf(high, 0) {
-		low, high = significant(low), significant(high)
+	s := stats.Paired(values, 0.05)
+	p := Part{Name: name, NS: significant(s.Value)}
+	if len(values) >= stats.MinBlocks {
+		low, high := significant(s.Low), significant(s.High)
 		p.Low, p.High = &low, &high
 	}
 	o.Parts = append(o.Parts, p)

@@ -370,11 +370,11 @@ func (b *benchmarks) metric(c *verdict.CaseResult, unit string) string {
 	if len(values) == 0 {
 		return "n/a"
 	}
-	value, low, high := stats.MedianInterval(values, 0.95)
-	if low == high {
-		return figure(value)
+	if slices.Min(values) == slices.Max(values) {
+		return figure(values[0])
 	}
-	return figure(value) + " " + plusMinus(&verdict.Interval{Value: value, Low: low, High: high})
+	s := stats.Paired(values, 0.05)
+	return figure(s.Value) + " " + plusMinus(&verdict.Interval{Value: s.Value, Low: s.Low, High: s.High})
 }
 
 // metricChangeText is such a figure in the old code and the new, and their ratio unless both are

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -40,8 +41,7 @@ type price float64
 //  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs
 //     to collect. A collection costs what its batch took longer than its code, and comes after as
 //     many bytes as a cycle has. Each group of rows has a price of its own, the median over its
-//     collections, shrunk towards the case's by how well either is known (DerSimonian and Laird,
-//     "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986).
+//     collections, shrunk towards the case's by how well either is known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
 	c := &Costs{rows: rows, prices: prices(rows, -1)}
 	blocks := 0
@@ -224,27 +224,17 @@ func newGroup(values []float64) *group {
 // shrink finds the price that the groups have in common, 0 if there is none, and moves each towards
 // it.
 func shrink(groups []*group) (common float64) {
-	slices.SortFunc(groups, func(a, b *group) int { return int(math.Copysign(1, a.value-b.value)) })
-	mean := func(between float64) (m, weights, squares float64) {
-		for _, g := range groups {
-			w := 1 / (g.variance + between)
-			m, weights, squares = m+w*g.value, weights+w, squares+w*w
-		}
-		return m / weights, weights, squares
-	}
 	if len(groups) == 0 {
 		return 0
 	}
-	common, weights, squares := mean(0)
-	q := 0.0
+	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.value, b.value) })
+	var values, variances []float64
 	for _, g := range groups {
-		q += (g.value - common) * (g.value - common) / g.variance
+		values, variances = append(values, g.value), append(variances, g.variance)
 	}
-	between := 0.0
-	if len(groups) > 1 {
-		between = max(0, (q-float64(len(groups)-1))/(weights-squares/weights))
-	}
-	common, _, _ = mean(between)
+	_, between := Pooled(values, variances, 0)
+	between = max(0, between)
+	common, _ = Pooled(values, variances, between)
 	for _, g := range groups {
 		g.shrunk = common
 		if between > 0 {

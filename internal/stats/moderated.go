@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -31,19 +32,15 @@ func (g Grouped) means() (means []float64, spread float64) {
 	return means, spread
 }
 
-// Alone makes each difference a group of its own.
-func Alone(differences []float64) Grouped {
-	var g Grouped
-	for _, d := range differences {
-		g = append(g, []float64{d})
-	}
-	return g
+// Ungrouped makes each difference a group of its own.
+func Ungrouped(differences []float64) Grouped {
+	return slices.Collect(slices.Chunk(differences, 1))
 }
 
 // Moderated compares many rows at once: each with the mean of its groups and Student's test, whose
 // variance is shrunk towards that of all rows, by how much the rows' variances differ beyond
 // chance. Few groups then do not make a variance small, or large, by chance alone. level is that of
-// Shift.Seen, two-sided; Shift.SeenAlone is of a row asked for alone.
+// Shift.Seen, two-sided, and one that of Shift.SeenOne.
 //
 // Note: treating all differences of a row as independent makes 25 and 42% of intervals miss if the
 // groups' offsets vary as much as the differences within them (8 and 4 groups, 40 differences).
@@ -51,7 +48,7 @@ func Alone(differences []float64) Grouped {
 // Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression
 // in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
 // sections 4 and 6.2.
-func Moderated(rows []Grouped, level, alone float64) (shifts []Shift, spreads []float64) {
+func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []float64) {
 	// A variance of 0 is one that was rounded away: a millionth part.
 	const least = 1e-12
 	type row struct{ n, mean, variance float64 }
@@ -71,7 +68,7 @@ func Moderated(rows []Grouped, level, alone float64) (shifts []Shift, spreads []
 	}
 	prior, variance := shrunkTo(logs, degrees)
 	for _, r := range of {
-		s := Shift{Value: r.mean, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenAlone: math.Inf(1)}
+		s := Shift{Value: r.mean, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
 		if own := r.n - 1; own >= 1 {
 			student := stats.TDist{V: min(own+prior, 1e4)}
 			pooled := r.variance
@@ -79,9 +76,10 @@ func Moderated(rows []Grouped, level, alone float64) (shifts []Shift, spreads []
 				pooled = (prior*variance + own*r.variance) / (prior + own)
 			}
 			se := math.Sqrt(pooled / r.n)
-			half := studentQuantile(student, 0.05) * se
+			quantile := stats.InvCDF(student)
+			half := -quantile(0.05/2) * se
 			s.Low, s.High = s.Value-half, s.Value+half
-			s.Seen, s.SeenAlone = studentQuantile(student, level)*se, studentQuantile(student, alone)*se
+			s.Seen, s.SeenOne = -quantile(level/2)*se, -quantile(one/2)*se
 			s.P = min(1, 2*student.CDF(-math.Abs(s.Value)/se))
 		}
 		shifts = append(shifts, s)
@@ -136,20 +134,4 @@ func trigamma(x float64) (sum float64) {
 	}
 	y := 1 / (x * x)
 	return sum + 1/x + y/2 + y/x*(1./6-y*(1./30-y/42))
-}
-
-// studentQuantile is the two-sided quantile for that probability.
-func studentQuantile(student stats.TDist, level float64) float64 {
-	low, high := 0.0, 1.0
-	for student.CDF(-high) > level/2 {
-		low, high = high, 2*high
-	}
-	for high-low > 1e-9*high {
-		if middle := (low + high) / 2; student.CDF(-middle) > level/2 {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
 }

@@ -15,8 +15,8 @@ import "slices"
 // (1963).
 func Paired(differences []float64, level float64) Shift {
 	if len(differences) < studentBelow {
-		alone := slices.Collect(slices.Chunk(slices.Sorted(slices.Values(differences)), 1)) // the sum must not depend on their order
-		s, _ := Moderated([]Grouped{alone}, level, level)
+		sorted := slices.Sorted(slices.Values(differences)) // the sum must not depend on their order
+		s, _ := Moderated([]Grouped{Ungrouped(sorted)}, level, level)
 		return s[0]
 	}
 	return shift(walsh(differences), signedRankDistribution(len(differences)), level)

@@ -20,9 +20,6 @@ package stats
 import (
 	"math"
 	"slices"
-
-	"github.com/aclements/go-moremath/stats"
-	"golang.org/x/perf/benchmath"
 )
 
 // Median returns the median of x, the mean of the middle two if their number is
@@ -40,31 +37,14 @@ func Median(x []float64) float64 {
 // ln(t/base), where t[i] and base[i] are the times per operation, in any one unit, of the two
 // batches of round i. It panics if the two differ in length.
 func MeanBlockValue(t, base []float64) float64 {
-	return stats.Mean(logRatios(t, base))
-}
-
-func logRatios(t, base []float64) []float64 {
 	if len(t) != len(base) {
 		panic("stats: unpaired rounds")
 	}
-	logs := make([]float64, len(t))
+	sum := 0.0
 	for i := range t {
-		logs[i] = math.Log(t[i] / base[i])
+		sum += math.Log(t[i] / base[i])
 	}
-	return logs
-}
-
-// MedianInterval returns the median of x and the interval made of order statistics
-// that covers it with at least the confidence, as benchmath computes it. The bounds
-// are infinite where x has too few values for such an interval.
-func MedianInterval(x []float64, confidence float64) (median, low, high float64) {
-	if len(x) == 0 {
-		return math.NaN(), math.Inf(-1), math.Inf(1)
-	}
-	// NewSample sorts what it is given, in place.
-	sample := benchmath.NewSample(slices.Clone(x), &benchmath.DefaultThresholds)
-	s := benchmath.AssumeNothing.Summary(sample, confidence)
-	return s.Center, s.Lo, s.Hi
+	return sum / float64(len(t))
 }
 
 // walsh returns the averages of all pairs of x, each value with itself included, in

@@ -119,20 +119,6 @@ func TestClopperPearson(t *testing.T) {
 	}
 }
 
-func TestMedianInterval(t *testing.T) {
-	x := []float64{6, 5, 4, 3, 2, 1}
-	median, low, high := MedianInterval(x, 0.95)
-	if median != 3.5 || low != 1 || high != 6 {
-		t.Errorf("got %v [%v, %v], want 3.5 [1, 6]", median, low, high)
-	}
-	if x[0] != 6 {
-		t.Error("the caller's values were sorted")
-	}
-	if _, low, high := MedianInterval(x[:3], 0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
-		t.Errorf("3 values: [%v, %v] claims an interval", low, high)
-	}
-}
-
 func TestDecide(t *testing.T) {
 	for _, r := range []struct {
 		low, high float64

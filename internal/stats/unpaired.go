@@ -21,8 +21,8 @@ type Shift struct {
 	// spread as they are, for the test to reject at the level that was asked for; +Inf
 	// where samples of these sizes cannot reject at that level.
 	Seen float64
-	// SeenAlone is the same at a level that is not adjusted for many rows, of [Moderated].
-	SeenAlone float64
+	// SeenOne is the same at the level of a row that is compared by itself, of [Moderated].
+	SeenOne float64
 }
 
 // Unpaired compares samples of two runs. It keeps the distributions it has computed, so

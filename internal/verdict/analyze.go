@@ -229,67 +229,79 @@ func (c *CaseResult) Of(contender string) *Result {
 // asked for, at most 1%.
 func Margin(precision float64) float64 { return min(precision, 0.01) }
 
+// figures are what the blocks say of a row by itself.
 func (f *figured) figures(row *record.Row) *Result {
 	result := &Result{Row: row}
-	var ns, cpu, bytes, allocs []float64
-	counters := map[string][]float64{}
-	var latencies *hdrhistogram.Histogram
+	var series []*record.Series
 	for _, block := range f.blocks {
-		s := block.Of(row.Name)
-		if s == nil {
-			continue
-		}
-		result.Blocks++
-		result.Batches += len(s.WallNS)
-		ns = append(ns, stats.Median(s.NSPerOp(row.N)))
-		bytes = append(bytes, float64(s.BytesPerOp(row.N)))
-		allocs = append(allocs, float64(s.AllocsPerOp(row.N)))
-		if s.CPUNS != nil {
-			cpu = append(cpu, stats.Median(s.CPUNSPerOp(row.N)))
-		}
-		if h, err := s.Latencies(); err == nil && h != nil {
-			if latencies == nil {
-				latencies = h
-			} else {
-				latencies.Merge(h)
-			}
-		}
-		for unit, values := range s.Counters {
-			counters[unit] = append(counters[unit], record.CounterPerOp(values, row.N))
+		if s := block.Of(row.Name); s != nil {
+			series = append(series, s)
+			result.Batches += len(s.WallNS)
 		}
 	}
-	if !row.OK() || result.Blocks == 0 {
+	result.Blocks = len(series)
+	if !row.OK() || len(series) == 0 {
 		return result
 	}
-	value, low, high := stats.MedianInterval(ns, 0.95)
-	result.WallOp = &Interval{value, low, high}
+	each := func(of func(*record.Series) float64) (values []float64) {
+		for _, s := range series {
+			values = append(values, of(s))
+		}
+		return values
+	}
+	result.WallOp = located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
 	wall := *result.WallOp
 	result.NSOp = &wall
-	result.BytesOp, result.AllocsOp = wholeMedian(bytes), wholeMedian(allocs)
-	result.Metrics = maps.Clone(row.Metrics)
-	if result.Metrics == nil {
-		result.Metrics = map[string]float64{}
-	}
-	if len(cpu) > 0 {
+	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
+	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
+	result.Metrics = map[string]float64{}
+	maps.Copy(result.Metrics, row.Metrics)
+	if cpu := finite(each(func(s *record.Series) float64 { return stats.Median(s.CPUNSPerOp(row.N)) })); len(cpu) > 0 {
 		result.Metrics[record.ClientCPU] = stats.Median(cpu)
 	}
 	if row.Value == record.ValueCost {
 		f.cost(result)
 	}
-	if values := counters[record.Instructions]; values != nil {
-		value, low, high := stats.MedianInterval(values, 0.95)
-		result.InstructionsOp = &Interval{value, low, high}
-		delete(counters, record.Instructions)
-	}
-	for unit, values := range counters {
-		result.Metrics[unit] = stats.Median(values)
-	}
-	if latencies != nil {
-		for unit, percentile := range percentiles {
-			result.Metrics[unit] = float64(latencies.ValueAtPercentile(percentile))
+	counters := map[string][]float64{}
+	for _, s := range series {
+		for unit, values := range s.Counters {
+			counters[unit] = append(counters[unit], record.CounterPerOp(values, row.N))
 		}
 	}
+	for unit, values := range counters {
+		if unit == record.Instructions {
+			result.InstructionsOp = located(values)
+		} else {
+			result.Metrics[unit] = stats.Median(values)
+		}
+	}
+	result.latencies(series)
 	return result
+}
+
+// latencies adds the percentiles of the latencies that the row has kept.
+func (r *Result) latencies(series []*record.Series) {
+	var all *hdrhistogram.Histogram
+	for _, s := range series {
+		if h, err := s.Latencies(); err == nil && h != nil {
+			if all == nil {
+				all = h
+			} else {
+				all.Merge(h)
+			}
+		}
+	}
+	if all != nil {
+		for unit, percentile := range percentiles {
+			r.Metrics[unit] = float64(all.ValueAtPercentile(percentile))
+		}
+	}
+}
+
+// located is where the values of blocks lie.
+func located(values []float64) *Interval {
+	s := stats.Paired(values, 0.05)
+	return &Interval{s.Value, s.Low, s.High}
 }
 
 // cost fills in what an operation of the row costs.

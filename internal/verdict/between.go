@@ -2,7 +2,9 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
+	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -24,54 +26,44 @@ type Repeated struct {
 }
 
 // Repeat compares runs of the same code and machine, row by row.
-//
-// Source of the moment estimator: DerSimonian and Laird, "Meta-analysis in clinical trials",
-// Controlled Clinical Trials 7 (1986), pooled over the rows.
 func Repeat(records []*record.Record) Repeated {
-	type estimate struct{ value, variance, low, high float64 }
-	rows := map[string][]estimate{}
+	type runs struct{ values, variances, low, high []float64 }
+	rows := map[string]*runs{}
 	for _, rec := range records {
 		for _, c := range Analyze(rec).Cases {
 			for _, r := range c.Rows {
 				if r == c.Control || r.Ratio == nil || math.IsInf(r.Ratio.HalfWidth, 0) {
 					continue
 				}
-				half := r.Ratio.Within / 1.96
-				rows[r.Row.Name] = append(rows[r.Row.Name], estimate{math.Log(r.Ratio.Ratio), half * half, r.Ratio.Low, r.Ratio.High})
+				of := rows[r.Row.Name]
+				if of == nil {
+					of = &runs{}
+					rows[r.Row.Name] = of
+				}
+				sd := max(1e-6, r.Ratio.Within/1.96)
+				of.values, of.variances = append(of.values, math.Log(r.Ratio.Ratio)), append(of.variances, sd*sd)
+				of.low, of.high = append(of.low, r.Ratio.Low), append(of.high, r.Ratio.High)
 			}
 		}
 	}
-	var all Repeated
-	var excess, scale float64
+	all, beyond := Repeated{}, 0.0
 	for _, of := range rows {
-		if len(of) < 2 {
+		if len(of.values) < 2 {
 			continue
 		}
 		all.Rows++
-		var mean, weights, squares, q float64
-		least, most := math.Inf(1), math.Inf(-1)
-		for i, e := range of {
-			w := 1 / max(e.variance, 1e-12)
-			mean, weights, squares = mean+w*e.value, weights+w, squares+w*w
-			least, most = min(least, e.value), max(most, e.value)
-			for _, o := range of[:i] {
+		for i := range of.values {
+			for j := range i {
 				all.Pairs++
-				if e.low > o.high || o.low > e.high {
+				if of.low[i] > of.high[j] || of.low[j] > of.high[i] {
 					all.Disjoint++
 				}
 			}
 		}
-		mean /= weights
-		for _, e := range of {
-			q += (e.value - mean) * (e.value - mean) / max(e.variance, 1e-12)
-		}
-		// Each row counts alike, whatever its precision.
-		unit := weights - squares/weights
-		excess, scale = excess+(q-float64(len(of)-1))/unit, scale+1
-		all.Apart = max(all.Apart, math.Exp(most-least))
+		_, between := stats.Pooled(of.values, of.variances, 0)
+		beyond += between // each row counts alike, whatever its precision
+		all.Apart = max(all.Apart, math.Exp(slices.Max(of.values)-slices.Min(of.values)))
 	}
-	if scale > 0 {
-		all.Between = math.Sqrt(max(0, excess/scale))
-	}
+	all.Between = math.Sqrt(max(0, beyond/float64(max(1, all.Rows))))
 	return all
 }

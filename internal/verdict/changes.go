@@ -125,8 +125,8 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 		c.Verdict = stats.Undecided
 	}
 	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
-	if limits.OrSeen && t.SeenAlone > math.Log1p(limits.Time) {
-		c.Threshold = min(math.Expm1(t.SeenAlone), mostSeen)
+	if limits.OrSeen && t.SeenOne > math.Log1p(limits.Time) {
+		c.Threshold = min(math.Expm1(t.SeenOne), mostSeen)
 	}
 	regressed := limits.Time
 	if single {

@@ -104,23 +104,26 @@ func (c *Changes) match(old, new *CaseResult) {
 		return m
 	}
 	olds, news := results(old), results(new)
-	names := slices.Sorted(maps.Keys(olds))
+	for _, name := range slices.Sorted(maps.Keys(olds)) {
+		c.add(name, olds[name], news[name])
+	}
 	for _, name := range slices.Sorted(maps.Keys(news)) {
 		if olds[name] == nil {
-			names = append(names, name)
+			c.add(name, nil, news[name])
 		}
 	}
-	for _, name := range names {
-		o, n := olds[name], news[name]
-		inOld, inNew := o != nil && o.NSOp != nil, n != nil && n.NSOp != nil
-		switch {
-		case inOld && inNew:
-			c.Rows = append(c.Rows, Change{Old: o, New: n, Counts: c.counts(o, n)})
-		case inOld:
-			c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(n), true})
-		case inNew:
-			c.Unmatched = append(c.Unmatched, Unmatched{name, "in new only" + why(o), false})
-		}
+}
+
+// add adds a row that both records have figures of, or says which of them lacks it.
+func (c *Changes) add(name string, old, new *Result) {
+	inOld, inNew := old != nil && old.NSOp != nil, new != nil && new.NSOp != nil
+	switch {
+	case inOld && inNew:
+		c.Rows = append(c.Rows, Change{Old: old, New: new, Counts: c.counts(old, new)})
+	case inOld:
+		c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(new), true})
+	case inNew:
+		c.Unmatched = append(c.Unmatched, Unmatched{name, "in new only" + why(old), false})
 	}
 }
 

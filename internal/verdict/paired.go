@@ -42,59 +42,21 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
 	cases := caseResults(rec)
 	for i := range rec.Rows {
-		row := &rec.Rows[i]
-		if row.OldOf == "" {
-			continue
-		}
-		results := cases[row.Case]
-		o, n := results.named(row.Name), results.named(row.OldOf)
-		inOld, inNew := o.NSOp != nil, n != nil && n.NSOp != nil
-		switch {
-		case inOld && inNew:
-			c.Rows = append(c.Rows, Change{Old: o, New: n, Anchor: AnchorRounds, Counts: c.counts(o, n)})
-		case inOld:
-			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in old only" + why(n), true})
-		case inNew:
-			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in new only" + why(o), false})
+		if row := &rec.Rows[i]; row.OldOf != "" {
+			results := cases[row.Case]
+			c.add(row.OldOf, results.named(row.Name), results.named(row.OldOf))
 		}
 	}
 	if len(rec.Rows) == 0 {
 		c.Warnings = append(c.Warnings, rec.Run.Warnings...) // that all is the same code
 	}
-	level := familyLevel / float64(max(1, len(c.Rows)))
 	few := 0
-	var costs, means, walls []stats.Grouped
-	figures := map[string]*figured{}
+	c.testPaired(cases)
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		name := r.New.Row.Case
-		if figures[name] == nil {
-			figures[name] = newFigured(rec, name)
-		}
-		p := figures[name].pair(r.New.Row, r.Old.Row)
-		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
-		if r.New.Row.Value == record.ValueCost {
-			means = append(means, p.grouped(p.means()))
-		} else {
-			means = append(means, nil)
-		}
-	}
-	tests, spreads := stats.Moderated(costs, level, familyLevel)
-	byMean, _ := stats.Moderated(means, level, familyLevel)
-	byWall, _ := stats.Moderated(walls, level, familyLevel)
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		r.test = tests[i]
-		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
-			r.Spread = &spreads[i]
-		}
-		if r.New.Row.Value == record.ValueCost {
-			threshold := math.Log1p(limits.Time)
-			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
-			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
-		}
-		if n := len(rec.BlocksOf(r.New.Row.Case)); n < stats.MinBlocks {
-			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenAlone: math.Inf(1)}
+		r.Anchor = AnchorRounds
+		if len(rec.BlocksOf(r.New.Row.Case)) < stats.MinBlocks {
+			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
 			few++
 		}
 	}
@@ -106,6 +68,37 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
+// testPaired tests each row's cost, mean CPU time and wall time.
+func (c *Changes) testPaired(cases map[string]*CaseResult) {
+	var costs, means, walls []stats.Grouped
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		p := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
+		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
+		var mean stats.Grouped
+		if r.New.Row.Value == record.ValueCost {
+			mean = p.grouped(p.means())
+		}
+		means = append(means, mean)
+	}
+	level := familyLevel / float64(max(1, len(c.Rows)))
+	tests, spreads := stats.Moderated(costs, level, familyLevel)
+	byMean, _ := stats.Moderated(means, level, familyLevel)
+	byWall, _ := stats.Moderated(walls, level, familyLevel)
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		r.test = tests[i]
+		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
+			r.Spread = &spreads[i]
+		}
+		if r.New.Row.Value == record.ValueCost {
+			threshold := math.Log1p(c.Limits.Time)
+			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
+			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
+		}
+	}
+}
+
 // grouped are values of the blocks by their programs' function layout; each block alone where there
 // is one layout.
 func (p *pair) grouped(values []float64) stats.Grouped {
@@ -114,7 +107,7 @@ func (p *pair) grouped(values []float64) stats.Grouped {
 		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
 	}
 	if len(byLayout) < 2 {
-		return stats.Alone(values)
+		return stats.Ungrouped(values)
 	}
 	var groups stats.Grouped
 	for _, layout := range slices.Sorted(maps.Keys(byLayout)) {
