@@ -136,9 +136,7 @@ func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
 	t, pc := &p.table, p.conn.PgConn()
 	name := t.Name.Sanitize()
 	l := &layout{direct: true, relation: relation{mayStage: true}}
-	version := pc.ParameterStatus("server_version")
-	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
-	l.major, _ = strconv.Atoi(version)
+	fmt.Sscanf(pc.ParameterStatus("server_version"), "%d", &l.major)
 	s := open(ctx, pc, b)
 	s.asked = new(asked)
 	columns := "*"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"unsafe"
 
@@ -46,49 +47,38 @@ const (
 	shapeNumeric
 )
 
+// shapes are those of the codecs that pgx registers itself.
+var shapes = map[pgtype.Codec]shape{
+	pgtype.TextCodec{}: shapeText, pgtype.ByteaCodec{}: shapeBytea,
+	pgtype.Int2Codec{}: shapeInt2, pgtype.Int4Codec{}: shapeInt4, pgtype.Int8Codec{}: shapeInt8,
+	pgtype.Float4Codec{}: shapeFloat4, pgtype.Float8Codec{}: shapeFloat8, pgtype.BoolCodec{}: shapeBool,
+	pgtype.DateCodec{}: shapeDate, pgtype.UUIDCodec{}: shapeUUID, pgtype.NumericCodec{}: shapeNumeric,
+}
+
 func shapeOf(m *pgtype.Map, oid uint32) shape {
 	t, ok := m.TypeForOID(oid)
 	if !ok {
 		return shapeOther
 	}
+	h := shapeOther
 	switch t.Codec.(type) {
-	case pgtype.TextCodec:
-		return shapeText
 	case *pgtype.JSONCodec:
-		return shapeJSON
+		h = shapeJSON
 	case *pgtype.JSONBCodec:
-		return shapeJSONB
-	case pgtype.ByteaCodec:
-		return shapeBytea
+		h = shapeJSONB
+	case *pgtype.TimestamptzCodec:
+		h = shapeTimestamptz
+	case *pgtype.TimestampCodec:
+		h = shapeTimestamp
+	default:
+		if reflect.TypeOf(t.Codec).Comparable() {
+			h = shapes[t.Codec]
+		}
 	}
-	if !ownPlans(m) {
+	if h >= shapeInt2 && !ownPlans(m) {
 		return shapeOther
 	}
-	switch t.Codec.(type) {
-	case pgtype.Int2Codec:
-		return shapeInt2
-	case pgtype.Int4Codec:
-		return shapeInt4
-	case pgtype.Int8Codec:
-		return shapeInt8
-	case pgtype.Float4Codec:
-		return shapeFloat4
-	case pgtype.Float8Codec:
-		return shapeFloat8
-	case pgtype.BoolCodec:
-		return shapeBool
-	case *pgtype.TimestamptzCodec:
-		return shapeTimestamptz
-	case *pgtype.TimestampCodec:
-		return shapeTimestamp
-	case pgtype.DateCodec:
-		return shapeDate
-	case pgtype.UUIDCodec:
-		return shapeUUID
-	case pgtype.NumericCodec:
-		return shapeNumeric
-	}
-	return shapeOther
+	return h
 }
 
 // plain returns v's bytes if they are what a value of that shape consists of. They alias v.

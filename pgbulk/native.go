@@ -89,6 +89,12 @@ func deref[T any](p *T) (v T, null bool) {
 	return *p, false
 }
 
+// wide is the number that a pointer points to.
+func wide[W int64 | float64, T int | int16 | int32 | int64 | float32 | float64](p *T) (n W, null bool) {
+	v, null := deref(p)
+	return W(v), null
+}
+
 // textOf is a string, or what a pointer to one points to.
 func textOf(v any) (s string, null, ok bool) {
 	switch v := v.(type) {
@@ -106,23 +112,20 @@ func intOf(v any) (n int64, null, ok bool) {
 	switch v := v.(type) {
 	case int64:
 		return v, false, true
-	case *int64:
-		n, null = deref(v)
 	case int:
 		return int64(v), false, true
-	case *int:
-		i, isNull := deref(v)
-		n, null = int64(i), isNull
 	case int32:
 		return int64(v), false, true
-	case *int32:
-		i, isNull := deref(v)
-		n, null = int64(i), isNull
 	case int16:
 		return int64(v), false, true
+	case *int64:
+		n, null = wide[int64](v)
+	case *int:
+		n, null = wide[int64](v)
+	case *int32:
+		n, null = wide[int64](v)
 	case *int16:
-		i, isNull := deref(v)
-		n, null = int64(i), isNull
+		n, null = wide[int64](v)
 	case pgtype.Int8:
 		n, null = v.Int64, !v.Valid
 	case pgtype.Int4:
@@ -163,13 +166,12 @@ func floatOf(v any) (f float64, null, ok bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, false, true
-	case *float64:
-		f, null = deref(v)
 	case float32:
 		return float64(v), false, true
+	case *float64:
+		f, null = wide[float64](v)
 	case *float32:
-		single, isNull := deref(v)
-		f, null = float64(single), isNull
+		f, null = wide[float64](v)
 	case pgtype.Float8:
 		f, null = v.Float64, !v.Valid
 	case pgtype.Float4:
@@ -246,28 +248,22 @@ const manySeconds = 1 << 43
 func (h shape) appendTime(dst []byte, v any) ([]byte, bool) {
 	var t time.Time
 	var infinity pgtype.InfinityModifier
-	var null bool
+	null, ok := false, true
 	switch v := v.(type) {
 	case time.Time:
 		t = v
 	case *time.Time:
 		t, null = deref(v)
 	case pgtype.Timestamptz:
-		if h != shapeTimestamptz {
-			return dst, false
-		}
-		t, infinity, null = v.Time, v.InfinityModifier, !v.Valid
+		t, infinity, null, ok = v.Time, v.InfinityModifier, !v.Valid, h == shapeTimestamptz
 	case pgtype.Timestamp:
-		if h != shapeTimestamp {
-			return dst, false
-		}
-		t, infinity, null = v.Time, v.InfinityModifier, !v.Valid
+		t, infinity, null, ok = v.Time, v.InfinityModifier, !v.Valid, h == shapeTimestamp
 	case pgtype.Date:
-		if h != shapeDate {
-			return dst, false
-		}
-		t, infinity, null = v.Time, v.InfinityModifier, !v.Valid
+		t, infinity, null, ok = v.Time, v.InfinityModifier, !v.Valid, h == shapeDate
 	default:
+		ok = false
+	}
+	if !ok {
 		return dst, false
 	}
 	if null {

@@ -13,7 +13,7 @@ const (
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters: at most 65,535 of them a
 	// statement, and about 256 KB of values. All are sent under one Sync and succeed or fail
-	// together. If a call updates, hashes of its keys are kept, 16 to 43 bytes a row, to find a key
+	// together. If a call updates, hashes of its keys are kept, 24 to 48 bytes a row, to find a key
 	// that comes again in another statement. They do not find keys that only the database takes for
 	// equal (case-insensitive text, 1.0 and 1.00) or that a BEFORE INSERT trigger may change.
 	Bind Strategy = "bind"

@@ -29,12 +29,9 @@ type outbox struct {
 }
 
 func (o *outbox) start(nc net.Conn) {
-	switch nc.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		o.vectored = true
-	default:
-		o.vectored = false
-	}
+	_, tcp := nc.(*net.TCPConn)
+	_, unix := nc.(*net.UnixConn)
+	o.vectored = tcp || unix
 	o.empty()
 }
 

@@ -1,6 +1,7 @@
 package pgbulk
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -325,28 +326,19 @@ func (s *stream) settleCancel() {
 	s.nc.SetDeadline(time.Time{})
 }
 
-// because joins the reasons for a failure, the most useful first.
+// because joins the reasons for a failure, the most useful first. An error about giveUp's portal,
+// which we caused, is none if there is a cause.
 func (s *stream) because(cause error) error {
-	var reason error
-	switch {
-	case s.pgErr != nil && s.pgErr.Code == invalidCursorName && cause != nil:
-		// That is the error about giveUp's portal, which we caused.
-	case s.pgErr != nil:
+	reason := cmp.Or(s.readErr, s.err)
+	if s.pgErr != nil && (s.pgErr.Code != invalidCursorName || cause == nil) {
 		reason = s.pgErr
-	case s.readErr != nil:
-		reason = s.readErr
-	case s.err != nil:
-		reason = s.err
+	} else if s.pgErr != nil {
+		reason = nil
 	}
-	switch {
-	case cause == nil && reason == nil:
-		return errors.New("the exchange was not completed")
-	case cause == nil:
-		return reason
-	case reason == nil:
-		return cause
+	if cause != nil && reason != nil {
+		return fmt.Errorf("%w (%w)", cause, reason)
 	}
-	return fmt.Errorf("%w (%w)", cause, reason)
+	return cmp.Or(cause, reason, errors.New("the exchange was not completed"))
 }
 
 // shut closes a connection and has pgconn know it.

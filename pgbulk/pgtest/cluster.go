@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -27,7 +28,6 @@ type cluster struct {
 	dir      string // holds everything: data, socket and log
 	port     int
 	password string // for TCP, which any user of the machine could connect to; the socket's folder is private
-	version  string
 
 	server   *process
 	watchdog *exec.Cmd
@@ -144,12 +144,7 @@ func (c *cluster) command(bin string, who *identity, o Options) *exec.Cmd {
 	if !o.Fsync {
 		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
-	var names []string
-	for name := range o.Settings {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
 		args = append(args, "-c", name+"="+o.Settings[name])
 	}
 	cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
@@ -165,7 +160,6 @@ func (c *cluster) await(ctx context.Context) error {
 	for pause := 10 * time.Millisecond; ; {
 		conn, err := pgx.Connect(ctx, c.dsn(Unix))
 		if err == nil {
-			c.version = versionNumber(conn.PgConn().ParameterStatus("server_version"))
 			return conn.Close(ctx)
 		}
 		select {
@@ -240,10 +234,4 @@ func freePort() (int, error) {
 // keyword quotes a value of a libpq keyword string.
 func keyword(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
-}
-
-// versionNumber takes "15.14" out of "15.14 (Debian 15.14-1)".
-func versionNumber(s string) string {
-	n, _, _ := strings.Cut(s, " ")
-	return n
 }

@@ -70,9 +70,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // superuser.
 func (s *Server) DSN(t Transport) string { return s.cluster.dsn(t) }
 
-// Version is the server's version, such as "15.14".
-func (s *Server) Version() string { return s.cluster.version }
-
 // Dir is the server's folder, which the server's user owns. Its data is in "data", its log is the
 // file "log".
 func (s *Server) Dir() string { return s.cluster.dir }

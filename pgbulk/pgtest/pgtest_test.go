@@ -67,7 +67,7 @@ func postmaster(t *testing.T, dir string) int {
 func TestScratchCluster(t *testing.T) {
 	began := time.Now()
 	s := start(t, pgtest.Options{Settings: map[string]string{"work_mem": "7MB"}})
-	t.Logf("PostgreSQL %s up after %v", s.Version(), time.Since(began))
+	t.Logf("PostgreSQL up after %v", time.Since(began))
 	for _, transport := range []pgtest.Transport{pgtest.Unix, pgtest.TCP} {
 		onTCP := query[bool](t, s.DSN(transport), "select inet_server_addr() is not null")
 		if onTCP != (transport == pgtest.TCP) {
