@@ -283,6 +283,9 @@ const invalidCursorName = "34000"
 // all of it. Afterwards the connection is usable, or closed.
 func (s *stream) close(ctx context.Context) error {
 	close(s.written)
+	if s.unwatch == nil && !s.ended {
+		s.watch(ctx)
+	}
 	if s.returner != nil {
 		go s.read() // what the caller does with rows may end the goroutine
 	} else {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -111,7 +112,12 @@ func TestWriterClose(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.Close()
+		if err := w.Close(); err == nil || !strings.Contains(err.Error(), "not written") {
+			t.Errorf("%q: Close with rows that were not flushed: %v", s, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Errorf("%q: the second Close: %v", s, err)
+		}
 		if err := w.Write(t.Context(), []any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("after Close: %v", err)
 		}
@@ -131,7 +137,9 @@ func TestWriterClose(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.Close()
+		if err := w.Close(); err != nil {
+			t.Errorf("%q: Close: %v", s, err)
+		}
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -272,4 +280,45 @@ func TestWriterProperty(t *testing.T) {
 		}
 		same(t, conn, columns, ours, theirs)
 	})
+}
+
+// TestWriterContexts: each Write has a context of its own, whose end after it means nothing; one
+// that ends while the server is being waited for ends the call, and the connection stays usable.
+func TestWriterContexts(t *testing.T) {
+	for _, s := range strategies {
+		conn := connect(t)
+		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s, ChunkRows: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		for i := range 200 {
+			ctx, cancel := context.WithCancel(t.Context())
+			if err := w.Write(ctx, []any{i, strings.Repeat("x", 2000)}); err != nil {
+				t.Fatalf("%q: row %d: %v", s, i, err)
+			}
+			cancel()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := w.Flush(ctx); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		cancel()
+		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 200 {
+			t.Errorf("%q: %d rows", s, n)
+		}
+		other := connect(t)
+		must(t, other, "begin; update "+table.Name.Sanitize()+" set a = 'locked' where id = 5", pgx.QueryExecModeSimpleProtocol)
+		if err := w.Write(t.Context(), []any{5, "y"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := w.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%q: %v", s, err)
+		}
+		cancel()
+		must(t, other, "rollback")
+		usable(t, conn)
+	}
 }
