@@ -186,10 +186,10 @@ func (b *bind) values() {
 	if parse {
 		b.sign()
 		b.sql = b.appendInsert(b.sql[:0], c.rows())
-		s.parse(alias(b.sql), b.types, params)
+		s.parse("", alias(b.sql), b.types, params)
 		b.parsed = c.rows()
 	}
-	s.bind(b.formats, params, c.size()+b.resultFormats())
+	s.bind("", b.formats, params, c.size()+b.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
 	if lent {
 		s.refer(alias(c.data))
@@ -338,8 +338,8 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 func (b *bind) try(ctx context.Context, from, to int) error {
 	params := (to - from) * b.params()
 	s := open(ctx, b.pc, b.buffers)
-	s.parse(alias(b.appendInsert(nil, to-from)), b.types, params)
-	s.bind(b.formats, params, b.chunk.sizeOf(from, to))
+	s.parse("", alias(b.appendInsert(nil, to-from)), b.types, params)
+	s.bind("", b.formats, params, b.chunk.sizeOf(from, to))
 	b.chunk.write(&s.wire, from, to)
 	s.execute()
 	s.sync()

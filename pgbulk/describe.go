@@ -143,7 +143,7 @@ func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	s.parse("select "+columns+" from "+name, nil, 0)
+	s.parse("", "select "+columns+" from "+name, nil, 0)
 	s.message('D', "S")
 	s.question(layoutQuery(l.major), name)
 	s.sync()

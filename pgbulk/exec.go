@@ -17,8 +17,10 @@ import (
 //
 // The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode
 // cache_describe and cache_statement the answer is kept for the next call with the same text, the
-// last 32 of them. The statement is parsed in the same exchange that runs it, so that all modes are
-// safe behind a pooler that gives each transaction another backend.
+// last 32 of them; with cache_statement the statement is prepared too. All modes are safe behind a
+// pooler that gives each transaction another backend: a statement that an earlier exchange parsed
+// is run only by a name made from its text and types. With cache_statement a call in a transaction
+// can fail behind such a pooler, with SQLSTATE 26000 and without having run.
 //
 // As with pgx, the first arguments may be a pgx.QueryExecMode, for this call, and a
 // pgx.QueryRewriter, such as pgx.NamedArgs. The error is an *Error, whose Column is the parameter,
@@ -50,10 +52,9 @@ options:
 	if rewriter != nil {
 		sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args)
 	}
-	keep := mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeCacheDescribe
 	uncertain := false
 	if err == nil {
-		tag, uncertain, err = all.exec(ctx, conn, b, keep, sql, args)
+		tag, uncertain, err = all.exec(ctx, conn, b, mode, sql, args)
 	}
 	if err == nil {
 		return tag, nil
@@ -68,67 +69,13 @@ options:
 	return pgconn.CommandTag{}, e
 }
 
-// statement is the text of a statement and what its parameters are.
-type statement struct {
-	sql    string
-	types  []uint32
-	params []column
-}
-
-// statements are those that a connection knows, the one used last at the end. They live in the
-// connection's custom data.
-type statements struct {
-	list []*statement
-	mode pgx.QueryExecMode
-}
-
-const (
-	statementsKey = "postage/pgbulk statements"
-	keptPerConn   = 32
-)
-
-func statementsOf(conn *pgx.Conn) *statements {
-	data := conn.PgConn().CustomData()
-	all, ok := data[statementsKey].(*statements)
-	if !ok {
-		all = &statements{mode: conn.Config().DefaultQueryExecMode}
-		data[statementsKey] = all
-	}
-	return all
-}
-
-// describe returns the statement of a text, and whether it was known before.
-func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers, keep bool, sql string) (st *statement, known bool, err error) {
-	if i := slices.IndexFunc(all.list, func(s *statement) bool { return s.sql == sql }); keep && i >= 0 {
-		st := all.list[i]
-		all.list = append(slices.Delete(all.list, i, i+1), st)
-		return st, true, nil
-	}
-	s := open(ctx, conn.PgConn(), b)
-	s.asked = new(asked)
-	s.parse(sql, nil, 0)
-	s.message('D', "S")
-	s.sync()
-	if err := s.close(ctx); err != nil {
-		return nil, false, err
-	}
-	st = &statement{sql: sql, types: s.asked.params}
-	for i, oid := range st.types {
-		st.params = append(st.params, column{name: fmt.Sprintf("$%d", i+1), oid: oid, shape: shapeOf(conn.TypeMap(), oid)})
-	}
-	if keep {
-		all.list = append(all.list[max(0, len(all.list)-keptPerConn+1):], st)
-	}
-	return st, false, nil
-}
-
-// exec runs a statement. One that was known before is described again, once, if it fails before it
-// has run: its parameters may have changed their types.
-func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, keep bool, sql string, args []any) (tag pgconn.CommandTag, uncertain bool, err error) {
+// exec runs a statement. If what was known of it is outdated, so that it fails before it has run,
+// it is run again, once.
+func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mode pgx.QueryExecMode, sql string, args []any) (tag pgconn.CommandTag, uncertain bool, err error) {
 	pc := conn.PgConn()
 	inTx := pc.TxStatus() == 'T'
-	for {
-		st, known, err := all.describe(ctx, conn, b, keep, sql)
+	for attempt := 0; ; attempt++ {
+		st, known, err := all.describe(ctx, conn, b, mode, sql)
 		if err != nil {
 			return tag, false, err
 		}
@@ -136,23 +83,25 @@ func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, kee
 			return tag, false, err
 		}
 		s := open(ctx, pc, b)
-		s.parse(sql, st.types, len(args))
-		s.bind(b.formats, len(args), b.chunk.size())
+		all.parse(s, st)
+		s.bind(st.name, b.formats, len(args), b.chunk.size())
 		b.chunk.write(&s.wire, 0, 1)
 		s.execute()
 		s.sync()
-		if err = s.close(ctx); err == nil {
+		err = s.close(ctx)
+		st.parsed = st.parsed || st.name != "" && s.parsed
+		if err == nil {
 			return s.tag, false, nil
 		}
-		// Class 42 is syntax error or access rule violation.
-		pgErr, ok := errors.AsType[*pgconn.PgError](err)
-		if !ok || !known || len(pgErr.Code) != 5 || pgErr.Code[:2] != "42" {
-			return tag, s.uncertain() && !inTx, err
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && known {
+			if all.outdated(st, pgErr) && attempt == 0 && !s.bound && pc.TxStatus() == 'I' && !pc.IsClosed() {
+				continue
+			}
+			if inTx && pgErr.Code == noStatement {
+				err = fmt.Errorf("%w: the statement was not run, because a pooler has given the connection another backend: with default_query_exec_mode=cache_describe this does not happen", err)
+			}
 		}
-		all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s == st })
-		if s.bound || pc.TxStatus() != 'I' || pc.IsClosed() {
-			return tag, false, err
-		}
+		return tag, s.uncertain() && !inTx, err
 	}
 }
 

@@ -51,6 +51,7 @@ type answer struct {
 	copied   int64 // rows that COPY says it took; -1 as long as it has not ended well
 	tag      pgconn.CommandTag
 	ready    bool      // ReadyForQuery has come
+	parsed   bool      // a Parse was answered
 	bound    bool      // a Bind was answered: what has an error after that may have run
 	asked    *asked    // what is described and returned; nil if it does not matter
 	returner *returner // of rows, to the caller; nil if they are not asked for
@@ -103,12 +104,12 @@ func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params
 
 // question sends a query whose parameters are text.
 func (s *stream) question(sql string, params ...string) {
-	s.parse(sql, nil, 0)
+	s.parse("", sql, nil, 0)
 	size := 0
 	for _, p := range params {
 		size += 4 + len(p)
 	}
-	s.bind([]byte{textFormat}, len(params), size)
+	s.bind("", []byte{textFormat}, len(params), size)
 	for _, p := range params {
 		s.int32(len(p))
 		s.string(p)
@@ -190,6 +191,8 @@ func (a *answer) take(msg pgproto3.BackendMessage) bool {
 		if a.tag.Insert() || a.tag.Update() || a.tag.Delete() {
 			a.affected += a.tag.RowsAffected()
 		}
+	case *pgproto3.ParseComplete:
+		a.parsed = true
 	case *pgproto3.BindComplete:
 		a.bound = true
 	case *pgproto3.ReadyForQuery:

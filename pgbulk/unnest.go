@@ -77,11 +77,11 @@ func (u *unnest) write() {
 	if parse {
 		u.sign()
 		u.appendSelect()
-		s.parse(alias(u.sql), u.arrays, columns)
+		s.parse("", alias(u.sql), u.arrays, columns)
 		u.parsed = unnested
 	}
 	u.fields, u.sizes = c.appendFields(u.fields[:0], u.sizes, columns)
-	s.bind(u.formats, columns, c.size()+columns*(4+unnestHeader)+u.resultFormats())
+	s.bind("", u.formats, columns, c.size()+columns*(4+unnestHeader)+u.resultFormats())
 	for i := range columns {
 		s.int32(unnestHeader + u.sizes[i])
 		s.int32(1) // dimension

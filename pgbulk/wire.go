@@ -187,11 +187,12 @@ func (w *wire) message(kind byte, body string) {
 	w.byte(0)
 }
 
-// parse sends a Parse message for the unnamed statement with n parameters, whose types recur.
-// Without types the server finds them out.
-func (w *wire) parse(sql string, types []uint32, n int) {
+// parse sends a Parse message for a statement with n parameters, whose types recur. Without types
+// the server finds them out. Without a name the statement lasts until the next Parse.
+func (w *wire) parse(name, sql string, types []uint32, n int) {
 	w.byte('P')
-	w.int32(4 + 1 + len(sql) + 1 + 2 + 4*n)
+	w.int32(4 + len(name) + 1 + len(sql) + 1 + 2 + 4*n)
+	w.string(name)
 	w.byte(0)
 	w.string(sql)
 	w.byte(0)
@@ -201,10 +202,10 @@ func (w *wire) parse(sql string, types []uint32, n int) {
 	}
 }
 
-// bind sends the beginning of a Bind message, up to its parameters, of which there are n and which
+// bind sends the beginning of a Bind message of a statement, up to its parameters, of which there are n and which
 // have size bytes. formats are the format codes, which recur; if they are all the same the message
 // says it once.
-func (w *wire) bind(formats []byte, n, size int) {
+func (w *wire) bind(name string, formats []byte, n, size int) {
 	same := uniform(formats)
 	codes := n
 	switch {
@@ -214,8 +215,10 @@ func (w *wire) bind(formats []byte, n, size int) {
 		codes = 1
 	}
 	w.byte('B')
-	w.int32(bindOverhead + 2*codes + size)
-	w.int16(0)
+	w.int32(bindOverhead + len(name) + 2*codes + size)
+	w.byte(0)
+	w.string(name)
+	w.byte(0)
 	w.int16(codes)
 	for i := range codes {
 		w.int16(int(formats[i%len(formats)]))
@@ -223,8 +226,8 @@ func (w *wire) bind(formats []byte, n, size int) {
 	w.int16(n)
 }
 
-// bindOverhead is what a Bind message has beside its formats and parameters: its length, two empty
-// names, and the numbers of formats, of parameters and of result formats.
+// bindOverhead is what a Bind message has beside its name, formats and parameters: its length, two
+// zero bytes, and the numbers of formats, of parameters and of result formats.
 const bindOverhead = 4 + 2 + 2 + 2 + 2
 
 // execute ends the Bind message, whose results are to be in text if there are any, and sends an
@@ -238,8 +241,8 @@ func (w *wire) executeMessage() { copy(w.room(10), "E\x00\x00\x00\x09\x00\x00\x0
 
 // command sends a statement without parameters.
 func (w *wire) command(sql string) {
-	w.parse(sql, nil, 0)
-	w.bind(nil, 0, 0)
+	w.parse("", sql, nil, 0)
+	w.bind("", nil, 0, 0)
 	w.execute()
 }
 

@@ -1,0 +1,139 @@
+package pgbulk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// statement is the text of a statement and what its parameters are.
+//
+// Its description comes from an exchange of its own, and behind a pooler the next exchange may meet
+// another backend. So a statement is either parsed in the exchange that binds it, with the types
+// that were described, or has a name made of its text and of the parameters' types, so that
+// whichever backend has a statement of this name, and no matter who prepared it, it is the right
+// one and reads the parameters as they are meant.
+type statement struct {
+	sql    string
+	name   string // "" is the unnamed one
+	types  []uint32
+	params []column
+	parsed bool // under its name, by this connection; a pooler's other backends do not have it
+}
+
+// statements are those that a connection knows, the one used last at the end. They live in the
+// connection's custom data.
+type statements struct {
+	list []*statement
+	mode pgx.QueryExecMode
+	gone []string // names that the server may still have, to be closed
+	lost int      // how often the server did not have a statement that it should have had
+}
+
+const (
+	statementsKey = "postage/pgbulk statements"
+	keptPerConn   = 32
+	// mayLose is how many statements a connection may lose before it stops naming them. DISCARD ALL
+	// and the like lose one; a pooler loses more.
+	mayLose     = 2
+	noStatement = "26000" // invalid_sql_statement_name
+)
+
+func statementsOf(conn *pgx.Conn) *statements {
+	data := conn.PgConn().CustomData()
+	all, ok := data[statementsKey].(*statements)
+	if !ok {
+		all = &statements{mode: conn.Config().DefaultQueryExecMode}
+		data[statementsKey] = all
+	}
+	return all
+}
+
+// describe returns the statement of a text, and whether it was known before.
+func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers, mode pgx.QueryExecMode, sql string) (st *statement, known bool, err error) {
+	keep := mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeCacheDescribe
+	if i := slices.IndexFunc(all.list, func(s *statement) bool { return s.sql == sql }); keep && i >= 0 {
+		st := all.list[i]
+		all.list = append(slices.Delete(all.list, i, i+1), st)
+		return st, true, nil
+	}
+	s := open(ctx, conn.PgConn(), b)
+	s.asked = new(asked)
+	s.parse("", sql, nil, 0)
+	s.message('D', "S")
+	s.sync()
+	if err := s.close(ctx); err != nil {
+		return nil, false, err
+	}
+	st = &statement{sql: sql, types: s.asked.params}
+	h := sha256.New()
+	for i, oid := range st.types {
+		binary.Write(h, binary.BigEndian, oid)
+		st.params = append(st.params, column{name: fmt.Sprintf("$%d", i+1), oid: oid, shape: shapeOf(conn.TypeMap(), oid)})
+	}
+	if mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose {
+		h.Write([]byte(sql))
+		st.name = fmt.Sprintf("pgbulk_%x", h.Sum(nil)[:20])
+	}
+	if keep {
+		if len(all.list) >= keptPerConn {
+			all.forget(all.list[0])
+		}
+		all.list = append(all.list, st)
+	}
+	return st, false, nil
+}
+
+// parse has a statement parsed that is not known to be there, after the end of what has its name.
+func (all *statements) parse(s *stream, st *statement) {
+	if st.parsed {
+		return
+	}
+	if st.name != "" {
+		all.gone = append(all.gone, st.name)
+	}
+	for _, name := range all.gone {
+		s.message('C', "S"+name)
+	}
+	all.gone = all.gone[:0]
+	s.parse(st.name, st.sql, st.types, len(st.types))
+}
+
+// forget drops a statement. The server's side of it is closed with the next one that is parsed.
+func (all *statements) forget(st *statement) {
+	all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s == st })
+	if st.parsed {
+		all.gone = append(all.gone, st.name)
+	}
+}
+
+// outdated reports whether an error before a statement began to run shows that what is known of it
+// is outdated, and notes that. Class 42 is syntax error or access rule violation: its parameters
+// may have changed their types.
+func (all *statements) outdated(st *statement, e *pgconn.PgError) bool {
+	switch {
+	case e.Code == noStatement:
+		st.parsed = false
+		if all.lost++; all.lost < mayLose {
+			break
+		}
+		for _, st := range all.list {
+			if st.parsed {
+				all.gone = append(all.gone, st.name)
+			}
+			st.name, st.parsed = "", false
+		}
+	case e.Code == "0A000": // cached plan must not change result type
+		st.parsed = false
+	case len(e.Code) == 5 && e.Code[:2] == "42":
+		all.forget(st)
+	default:
+		return false
+	}
+	return true
+}
