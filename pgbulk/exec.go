@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -112,9 +111,10 @@ func (b *buffers) encodeArgs(conn *pgx.Conn, st *statement, args []any) error {
 	if len(args) != len(st.types) {
 		return fmt.Errorf("%d arguments for %d parameters", len(args), len(st.types))
 	}
-	e := encoder{m: conn.TypeMap(), columns: slices.Clone(st.params), either: true}
+	e := encoder{m: conn.TypeMap(), columns: st.params, either: true}
 	for i, v := range args {
 		c := &e.columns[i]
+		c.shape, c.format = st.shapes[i], textFormat
 		if _, null, ok := textOf(v); ok && !null {
 			c.shape = shapeText
 		} else if _, plain := c.shape.plain(v); !plain || c.shape == shapeBytea {

@@ -22,8 +22,9 @@ type statement struct {
 	sql    string
 	name   string // "" is the unnamed one
 	types  []uint32
-	params []column
-	parsed bool // under its name, by this connection; a pooler's other backends do not have it
+	shapes []shape
+	params []column // as the last arguments were sent
+	parsed bool     // under its name, by this connection; a pooler's other backends do not have it
 }
 
 // statements are those that a connection knows, the one used last at the end. They live in the
@@ -74,7 +75,8 @@ func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers,
 	h := sha256.New()
 	for i, oid := range st.types {
 		binary.Write(h, binary.BigEndian, oid)
-		st.params = append(st.params, column{name: fmt.Sprintf("$%d", i+1), oid: oid, shape: shapeOf(conn.TypeMap(), oid)})
+		st.shapes = append(st.shapes, shapeOf(conn.TypeMap(), oid))
+		st.params = append(st.params, column{name: fmt.Sprintf("$%d", i+1), oid: oid})
 	}
 	if mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose {
 		h.Write([]byte(sql))
