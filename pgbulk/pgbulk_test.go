@@ -1,7 +1,6 @@
 package pgbulk_test
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -389,33 +388,6 @@ func TestExecClosesStatements(t *testing.T) {
 	must(t, conn, "reset role")
 	if n := get[int](t, conn, "select count(*) from pg_prepared_statements where name like 'pgbulk%'"); n > 11 {
 		t.Errorf("%d statements for 10 texts", n)
-	}
-}
-
-// TestStringsForAnything has strings that only the server can read.
-func TestStringsForAnything(t *testing.T) {
-	conn := connect(t)
-	const columns = "id int primary key, at timestamptz, n int, b bytea, i interval, l int[]"
-	rows := [][]any{
-		{"1", "2026-01-02T03:04:05Z", " 12 ", "abc", "1 day 2 hours", "{1,2}"},
-		{"2", "epoch", "7", `\x0001`, "3 weeks", nil},
-		{3, nil, 8, []byte{0, 1, 2}, nil, []int{5}},
-	}
-	want := newTable(t, conn, columns)
-	for _, r := range rows {
-		must(t, conn, "insert into "+want.Sanitize()+" values ($1, $2, $3, $4, $5, $6)", r...)
-	}
-	for _, s := range strategies {
-		for _, write := range []func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error){upsert, insert} {
-			table := pgbulk.Table{Name: newTable(t, conn, columns), Columns: []string{"id", "at", "n", "b", "i", "l"}, Key: []string{"id"}}
-			if _, err := write(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s}); err != nil {
-				t.Errorf("%s: %v", name(s), err)
-				continue
-			}
-			if got, want := digest(t, conn, table.Name), digest(t, conn, want); got != want {
-				t.Errorf("%s: table %s, want %s", name(s), got, want)
-			}
-		}
 	}
 }
 

@@ -202,9 +202,9 @@ func (w *wire) parse(name, sql string, types []uint32, n int) {
 	}
 }
 
-// bind sends the beginning of a Bind message of a statement, up to its parameters, of which there are n and which
-// have size bytes. formats are the format codes, which recur; if they are all the same the message
-// says it once.
+// bind sends the beginning of a Bind message of a statement, up to its parameters, of which there
+// are n and which have size bytes. formats are the format codes, which recur; if they are all the
+// same the message says it once.
 func (w *wire) bind(name string, formats []byte, n, size int) {
 	same := uniform(formats)
 	codes := n
