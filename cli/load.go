@@ -16,6 +16,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"postage/internal/report"
 	"postage/lab"
@@ -41,11 +42,9 @@ type loadFlags struct {
 	targets, data   string
 	replay          string
 	speed           float64
-	parsedReplay    *load.Replay
 	cookies         bool
 	messages        int
 	schema          bool
-	parsedStages    []load.Stage
 	warmUp          time.Duration
 	csv, hlog       string
 	html            string
@@ -54,7 +53,6 @@ type loadFlags struct {
 	cert, key       string
 	config          string
 	asserts         []string
-	assertions      []load.Objective
 	secure          bool
 	insecure        bool
 	ca              string
@@ -87,7 +85,14 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
   postage load --proto grpc --method pkg.Service/Call http://localhost:50051
   postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runLoad(cmd, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if f.config != "" {
+				if args, err = readLoadConfig(f.config, cmd.Flags(), args); err != nil {
+					return fmt.Errorf("--config: %w", err)
+				}
+			}
+			return runLoad(cmd, args, f)
+		},
 	}
 	flags := cmd.Flags()
 	f.rate = 100
@@ -233,99 +238,108 @@ func (f *loadFlags) check(args []string) error {
 	return nil
 }
 
-func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
-	ctx := cmd.Context()
+func runLoad(cmd *cobra.Command, args []string, f loadFlags) (err error) {
 	if f.schema {
 		return writeLoadSchema(cmd.OutOrStdout(), cmd.Flags())
 	}
-	if f.config != "" {
-		if args, err = readLoadConfig(f.config, cmd.Flags(), args); err != nil {
-			return fmt.Errorf("--config: %w", err)
-		}
-	}
-	if len(args) > 0 && (strings.HasPrefix(args[0], "ws://") || strings.HasPrefix(args[0], "wss://")) && !cmd.Flags().Changed("proto") {
-		f.proto = "websocket"
-	}
-	if err := f.check(args); err != nil {
+	asserts, err := f.settle(cmd.Flags(), args)
+	if err != nil {
 		return err
-	}
-	if err := f.checkFleet(cmd.Flags(), args); err != nil {
-		return err
-	}
-	if f.replay != "" && (cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration")) {
-		return hinted(errors.New("--replay says when requests are due"), "leave --rate and --duration out; --speed changes the pace")
-	}
-	if f.stages != "" {
-		if cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration") {
-			return hinted(errors.New("--stages says the rates and how long they last"), "leave --rate and --duration out")
-		}
-		var rate float64
-		if f.parsedStages, rate, f.duration, err = load.ParseStages(f.stages); err != nil {
-			return fmt.Errorf("--stages: %w", err)
-		}
-		f.rate = rateFlag(rate)
 	}
 	if f.cpu > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(f.cpu))
 	}
-	var objectives []load.Objective
+	if f.fleet.on || f.fleet.attach != "" {
+		return f.runFleet(cmd, args, asserts)
+	}
+	ctx := cmd.Context()
+	target, pacer, stop, err := f.target(cmd, args)
+	if err == nil {
+		defer func() { err = errors.Join(err, stop()) }()
+		var pool *load.Pool
+		if pool, err = load.Open(ctx, target); err == nil {
+			defer pool.Close()
+			return f.send(cmd, target, f.plan(pacer, pool), asserts)
+		}
+	}
+	if ctx.Err() != nil { // Ctrl-C during set-up makes it fail, which is not a fault of the tool
+		return lab.ErrInterrupted
+	}
+	return err
+}
+
+// settle rejects what cannot be done.
+func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.Objective, err error) {
+	if len(args) > 0 && (strings.HasPrefix(args[0], "ws://") || strings.HasPrefix(args[0], "wss://")) && !flags.Changed("proto") {
+		f.proto = "websocket"
+	}
+	if err := f.check(args); err != nil {
+		return nil, err
+	}
+	if err := f.checkFleet(flags, args); err != nil {
+		return nil, err
+	}
+	timed := flags.Changed("rate") || flags.Changed("duration")
+	switch {
+	case f.replay != "" && timed:
+		return nil, hinted(errors.New("--replay says when requests are due"), "leave --rate and --duration out; --speed changes the pace")
+	case f.stages != "" && timed:
+		return nil, hinted(errors.New("--stages says the rates and how long they last"), "leave --rate and --duration out")
+	}
 	if f.slo != "" {
-		if objectives, err = load.ParseObjectives(f.slo); err != nil {
-			return fmt.Errorf("--slo: %w", err)
+		if _, err := load.ParseObjectives(f.slo); err != nil {
+			return nil, fmt.Errorf("--slo: %w", err)
 		}
 	}
 	for _, text := range f.asserts {
 		more, err := load.ParseObjectives(text)
 		if err != nil {
-			return fmt.Errorf("--assert: %w", err)
+			return nil, fmt.Errorf("--assert: %w", err)
 		}
-		f.assertions = append(f.assertions, more...)
+		asserts = append(asserts, more...)
 	}
-	if f.fleet.on || f.fleet.attach != "" {
-		return f.runFleet(cmd, args)
-	}
-	// Ctrl-C during set-up makes it fail, which is not a fault of the tool.
-	interruptedOr := func(err error) error {
-		if ctx.Err() != nil {
-			return lab.ErrInterrupted
+	return asserts, nil
+}
+
+// pacer is that of all flags but --replay.
+func (f *loadFlags) pacer() (load.Pacer, error) {
+	if f.stages != "" {
+		stages, err := load.ParseStages(f.stages)
+		if err != nil {
+			return nil, fmt.Errorf("--stages: %w", err)
 		}
-		return err
+		return stages, nil
 	}
-	target, stop, err := f.target(ctx, args)
-	if err != nil {
-		return interruptedOr(err)
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	pool, err := load.Open(ctx, target)
-	if err != nil {
-		return interruptedOr(err)
-	}
-	defer pool.Close()
-	if r := f.parsedReplay; r != nil {
-		if r.LeftOut > 0 {
-			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", r.LeftOut, f.replay)
-		}
-		f.duration = r.Duration()
-		f.rate = rateFlag(float64(len(r.Dues)) / f.duration.Seconds())
-	}
-	plan := load.Plan{
-		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Stages: f.parsedStages, GiveUp: 3 * time.Second,
-	}
-	if f.parsedReplay != nil {
-		plan.Dues = f.parsedReplay.Dues
-	}
+	lasts := f.duration
 	if f.most > 0 && f.rate > 0 {
-		plan.Duration = min(plan.Duration, time.Duration(float64(f.most)/float64(f.rate)*1e9))
+		lasts = min(lasts, time.Duration(float64(f.most)/float64(f.rate)*1e9))
+	}
+	return load.Constant{Rate: float64(f.rate), For: lasts}, nil
+}
+
+// plan is what is sent over a pool's connections.
+func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
+	p := load.Plan{
+		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, GiveUp: 3 * time.Second,
 	}
 	if f.rate == 0 {
-		plan.Most = f.most
+		p.Most = f.most
 	}
+	return p
+}
+
+// send carries out the plan, or searches for a rate, and prints what came out.
+func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan, asserts []load.Objective) (err error) {
+	ctx := cmd.Context()
 	if f.warmUp > 0 {
-		before := plan
-		before.Duration, before.Stages, before.Most = f.warmUp, nil, 0
-		if f.fleet.worker {
-			before.Rate /= float64(f.fleet.workers)
+		before, rate := plan, float64(f.rate)
+		if requests, lasts := plan.Pacer.Span(); requests > 0 {
+			rate = requests / lasts.Seconds()
 		}
+		if f.fleet.worker {
+			rate /= float64(f.fleet.workers)
+		}
+		before.Pacer, before.Most = load.Constant{Rate: rate, For: f.warmUp}, 0
 		if _, err := load.Run(ctx, before); err != nil {
 			return err
 		}
@@ -333,8 +347,11 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return lab.ErrInterrupted
 		}
 	}
-	if f.fleet.worker {
+	switch {
+	case f.fleet.worker:
 		return fleet.Work(ctx, plan)
+	case f.slo != "":
+		return f.search(cmd, plan, asserts)
 	}
 	seconds, err := f.openSeconds(cmd.ErrOrStderr())
 	if err != nil {
@@ -344,40 +361,19 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if seconds.wanted() {
 		plan.Every, plan.Told = time.Second, seconds.told
 	}
-	var result *load.Result
-	var limit load.Try
 	server := load.Server{PID: f.serverPID, Metrics: f.serverMetrics}
 	before, err := server.Now(ctx)
 	if err != nil {
 		return err
 	}
-	if f.slo != "" {
-		result, limit, err = load.Search(ctx, plan, objectives, func(t load.Try) {
-			say(cmd, "%.0f/s: %s", t.Result.Rate, cmp.Or(t.Missed, "holds"))
-		})
-	} else {
-		result, err = load.Run(ctx, plan)
-	}
+	result, err := load.Run(ctx, plan)
 	if err != nil {
 		return err
-	}
-	if result == nil {
-		if ctx.Err() != nil {
-			return lab.ErrInterrupted
-		}
-		return fmt.Errorf("no rate meets %s: %s", f.slo, limit.Missed)
-	}
-	if f.slo != "" && !f.json {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s holds up to %.0f requests a second\n", f.slo, result.Rate)
-		if limit.Generator {
-			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
-		}
 	}
 	after, err := server.Now(context.WithoutCancel(ctx))
 	if err != nil {
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
-	used := after.Since(&before)
 	seconds.targets(result)
 	if f.html != "" {
 		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
@@ -385,22 +381,46 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return err
 		}
 	}
-	return f.write(cmd, result, used)
+	return f.write(cmd, result, after.Since(&before), asserts)
+}
+
+// search finds the highest rate that keeps the objectives.
+func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Objective) error {
+	objectives, err := load.ParseObjectives(f.slo)
+	if err != nil {
+		return err
+	}
+	result, limit, err := load.Search(cmd.Context(), plan, objectives, func(t load.Try) {
+		say(cmd, "%.0f/s: %s", t.Result.Rate, cmp.Or(t.Missed, "holds"))
+	})
+	switch {
+	case err != nil:
+		return err
+	case result == nil && cmd.Context().Err() != nil:
+		return lab.ErrInterrupted
+	case result == nil:
+		return fmt.Errorf("no rate meets %s: %s", f.slo, limit.Missed)
+	}
+	if !f.json {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s holds up to %.0f requests a second\n", f.slo, result.Rate)
+		if limit.Generator {
+			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
+		}
+	}
+	return f.write(cmd, result, nil, asserts)
 }
 
 // write prints a result and returns how the command ends.
-func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, used *load.ServerUse) error {
-	print := func(w io.Writer) error {
-		return errors.Join(result.WriteTable(w, f.proto), used.WriteTable(w, result))
-	}
+func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, used *load.ServerUse, asserts []load.Objective) (err error) {
+	stdout := cmd.OutOrStdout()
 	if f.json {
-		print = func(w io.Writer) error {
-			form := loadForm(result, f.proto)
-			form.Server = (*report.LoadServer)(used)
-			return report.LoadJSON(w, form)
-		}
+		form := loadForm(result, f.proto)
+		form.Server = (*report.LoadServer)(used)
+		err = report.LoadJSON(stdout, form)
+	} else {
+		err = errors.Join(result.WriteTable(stdout, f.proto), used.WriteTable(stdout, result))
 	}
-	if err := print(cmd.OutOrStdout()); err != nil {
+	if err != nil {
 		return err
 	}
 	if f.hgrm != "" {
@@ -417,7 +437,7 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, used *load.Se
 		return errFailedRow
 	}
 	kept, judged := true, false
-	for _, o := range f.assertions {
+	for _, o := range asserts {
 		why := o.Missed(result)
 		kept, judged = kept && why == "", judged || o.Counts()
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))

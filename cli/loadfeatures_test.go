@@ -111,7 +111,7 @@ func TestClientCertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := load.Run(t.Context(), load.Plan{Rate: 50, Duration: 100 * time.Millisecond, Lines: pool.Lines})
+		r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: 100 * time.Millisecond}, Lines: pool.Lines})
 		if err != nil || r.Done != 5 || r.Failed() > 0 {
 			t.Errorf("%s: %v, %v", proto, err, r.Errors)
 		}

@@ -93,10 +93,15 @@ func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 
 // fleetPlan makes the workers' plan: the command's flags as their configuration file.
 func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan, error) {
+	pacer, err := f.pacer()
+	if err != nil {
+		return nil, err
+	}
+	requests, lasts := pacer.Span()
 	p := &fleet.Plan{
 		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
 		Patience: f.wait + f.timeout, Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
-		Load: load.Plan{Rate: float64(f.rate), Duration: f.duration, Poisson: f.arrivals == "poisson"}, Proto: f.proto,
+		Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson", Proto: f.proto,
 	}
 	if flags.Changed("cpu") {
 		p.CPU = f.cpu
@@ -134,7 +139,6 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 	if failed != nil {
 		return nil, failed
 	}
-	var err error
 	if p.Files["load.yaml"], err = json.Marshal(config); err != nil { // which is YAML too
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 }
 
 // runFleet has a fleet carry out the plan, or takes over from another command.
-func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
+func (f loadFlags) runFleet(cmd *cobra.Command, args []string, asserts []load.Objective) error {
 	ctx := cmd.Context()
 	client, err := fleet.Open(f.fleet.kubeconfig, f.fleet.namespace)
 	if err != nil {
@@ -183,5 +187,5 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
 	out.Interrupted = out.Interrupted || ctx.Err() != nil
 	f.proto = out.Proto
-	return f.write(cmd, out.Result, nil)
+	return f.write(cmd, out.Result, nil, asserts)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,97 +13,105 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/load"
 )
 
-// target returns the target that the flags describe. Without a URL it starts the built-in server.
-func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ConnectTo: f.connectTo}
-	stop := func() error { return nil }
-	t.Request.Method = f.verb
+// target returns the target that the flags describe, and when requests are due. Without a URL it
+// starts the built-in server, which stop ends.
+func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, pacer load.Pacer, stop func() error, err error) {
+	stop = func() error { return nil }
+	if pacer, err = f.pacer(); err != nil {
+		return nil, nil, stop, err
+	}
+	if t, err = f.bareTarget(); err != nil {
+		return nil, nil, stop, err
+	}
+	var u *url.URL
+	if len(args) > 0 {
+		if u, err = loadURL(args[0]); err != nil {
+			return nil, nil, stop, err
+		}
+	}
+	switch {
+	case f.targets != "":
+		if t.Requests, err = load.ReadTargets(f.targets); err != nil {
+			return nil, nil, stop, fmt.Errorf("--targets: %w", err)
+		}
+		withHeader(t.Requests, t.Request.Header)
+	case f.replay != "":
+		replay, err := load.ReadReplay(f.replay, u, f.speed)
+		if err != nil {
+			return nil, nil, stop, fmt.Errorf("--replay: %w", err)
+		}
+		if replay.LeftOut > 0 {
+			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", replay.LeftOut, f.replay)
+		}
+		t.Requests, pacer = replay.Requests, replay.Pacer()
+		withHeader(t.Requests, t.Request.Header)
+	case u == nil:
+		if stop, err = f.builtIn(cmd.Context(), t); err != nil {
+			return nil, nil, stop, err
+		}
+	default:
+		t.Request.URL = u
+	}
+	return t, pacer, stop, f.fillIn(t)
+}
+
+// bareTarget is a target without a URL.
+func (f *loadFlags) bareTarget() (t *load.Target, err error) {
+	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ConnectTo: f.connectTo}
 	t.Request.Header = http.Header{}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
-			return nil, stop, fmt.Errorf("--header %q: want name: value", h)
+			return nil, fmt.Errorf("--header %q: want name: value", h)
 		}
 		t.Request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	if f.body != "" {
 		if err := f.readBody(t); err != nil {
-			return nil, stop, fmt.Errorf("--body: %w", err)
+			return nil, fmt.Errorf("--body: %w", err)
 		}
 	}
 	if f.expect != "" {
-		var err error
 		if t.Expect, err = load.ParseStatuses(f.expect); err != nil {
-			return nil, stop, fmt.Errorf("--expect: %w", err)
+			return nil, fmt.Errorf("--expect: %w", err)
 		}
 	}
 	if f.insecure || f.ca != "" || f.cert != "" {
-		config, err := f.trust()
-		if err != nil {
-			return nil, stop, err
-		}
-		t.TLS = config
+		t.TLS, err = f.trust()
 	}
-	switch {
-	case f.targets != "":
-		requests, err := load.ReadTargets(f.targets)
-		if err != nil {
-			return nil, stop, fmt.Errorf("--targets: %w", err)
-		}
-		t.Requests = withHeader(requests, t.Request.Header)
-	case f.replay != "":
-		var base *url.URL
-		var err error
-		if len(args) > 0 {
-			if base, err = loadURL(args[0]); err != nil {
-				return nil, stop, err
-			}
-		}
-		if f.parsedReplay, err = load.ReadReplay(f.replay, base, f.speed); err != nil {
-			return nil, stop, fmt.Errorf("--replay: %w", err)
-		}
-		t.Requests = withHeader(f.parsedReplay.Requests, t.Request.Header)
-	case len(args) == 0:
-		var err error
-		if stop, err = f.builtIn(ctx, t); err != nil {
-			return nil, stop, err
-		}
-	default:
-		u, err := loadURL(args[0])
-		if err != nil {
-			return nil, stop, err
-		}
-		t.Request.URL = u
-	}
-	if t.Request.Method == "" {
-		t.Request.Method = http.MethodGet
-		if len(t.Request.Body) > 0 {
-			t.Request.Method = http.MethodPost
-		}
+	return t, err
+}
+
+// fillIn completes the method, and fills in what --data has.
+func (f *loadFlags) fillIn(t *load.Target) error {
+	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
+		t.Request.Method = http.MethodPost
 	}
 	if f.data != "" {
 		rows, err := load.ReadValues(f.data)
 		if err != nil {
-			return nil, stop, fmt.Errorf("--data: %w", err)
+			return fmt.Errorf("--data: %w", err)
 		}
 		if len(t.Requests) == 0 {
 			t.Requests = []load.Request{t.Request}
 		}
 		if t.Requests, err = rows.Expand(t.Requests); err != nil {
-			return nil, stop, fmt.Errorf("--data: %w", err)
+			return fmt.Errorf("--data: %w", err)
 		}
 	}
 	for _, r := range append([]load.Request{t.Request}, t.Requests...) {
 		if r.URL != nil && f.replay == "" && strings.Contains(r.URL.Path+r.URL.RawQuery, "{{") {
-			return nil, stop, hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
+			return hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
 		}
 	}
-	return t, stop, nil
+	return nil
 }
 
 // readBody takes the body from the flag, or from the file that it names.
@@ -119,7 +128,7 @@ func (f *loadFlags) readBody(t *load.Target) (err error) {
 }
 
 // withHeader adds fields to requests that do not have them.
-func withHeader(requests []load.Request, header http.Header) []load.Request {
+func withHeader(requests []load.Request, header http.Header) {
 	for i := range requests {
 		for name, values := range header {
 			if requests[i].Header.Get(name) == "" {
@@ -127,7 +136,6 @@ func withHeader(requests []load.Request, header http.Header) []load.Request {
 			}
 		}
 	}
-	return requests
 }
 
 func loadURL(text string) (*url.URL, error) {

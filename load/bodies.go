@@ -29,7 +29,7 @@ func openBodies(t *Target, p *Pool) error {
 	for range t.Conns {
 		c := newClientConn(t)
 		p.closers = append(p.closers, c.close)
-		l := &bodyLine{&roundTripper{tr: c, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: c.connect}, t.Messages}
+		l := &bodyLine{&roundTripper{tr: c, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: c.connect, drop: c.close}, t.Messages}
 		p.Lines = append(p.Lines, l)
 	}
 	return nil

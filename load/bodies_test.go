@@ -30,7 +30,7 @@ func ran(t *testing.T, target *Target, n int64, handler http.HandlerFunc) *Resul
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	result, err := Run(t.Context(), Plan{Most: n, Duration: time.Minute, Lines: pool.Lines, GiveUp: time.Minute})
+	result, err := Run(t.Context(), Plan{Pacer: Constant{0, time.Minute}, Most: n, Lines: pool.Lines, GiveUp: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestGivesUp(t *testing.T) {
 				}
 				return 0, fmt.Errorf("no")
 			})
-			r, err := Run(t.Context(), Plan{Rate: 100, Duration: 10 * time.Second, GiveUp: 3 * time.Second, Lines: []Line{OneAtATime(sender)}})
+			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Lines: []Line{OneAtATime(sender)}})
 			if err != nil || r.GaveUp != want || r.Interrupted == answers {
 				t.Errorf("answers %v: %v, %q, interrupted %v", answers, err, r.GaveUp, r.Interrupted)
 			}

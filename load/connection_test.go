@@ -221,7 +221,7 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(t.Context(), Plan{Rate: 10, Duration: 500 * time.Millisecond, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{10, 500 * time.Millisecond}, Lines: pool.Lines})
 		if err != nil || r.Done != 5 || r.Failed() > 0 || conns.Load() != 1 {
 			t.Errorf("tls %v: %v, %d of %d failed over %d connections: %v", secure, err, r.Failed(), r.Done, conns.Load(), r.Errors)
 		}

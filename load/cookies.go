@@ -131,5 +131,6 @@ func (c *clientConn) close() error {
 	if c.conn == nil {
 		return nil
 	}
+	defer func() { c.conn = nil }()
 	return c.conn.Close()
 }

@@ -90,7 +90,7 @@ func TestCookies(t *testing.T) {
 				t.Errorf("%d visitors", len(pool.Lines))
 			}
 			for range 2 {
-				r, err := Run(t.Context(), Plan{Rate: 200, Duration: 300 * time.Millisecond, Lines: pool.Lines})
+				r, err := Run(t.Context(), Plan{Pacer: Constant{200, 300 * time.Millisecond}, Lines: pool.Lines})
 				if err != nil || r.Failed() > 0 || r.Done != 60 {
 					t.Fatalf("%v, %d, %v", err, r.Done, r.Errors)
 				}
@@ -131,7 +131,7 @@ func TestBasicAuth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(t.Context(), Plan{Rate: 50, Duration: 100 * time.Millisecond, Lines: pool.Lines})
+			r, err := Run(t.Context(), Plan{Pacer: Constant{50, 100 * time.Millisecond}, Lines: pool.Lines})
 			if err != nil || r.Failed() > 0 || r.Done != 5 {
 				t.Errorf("%s, cookies %v: %v, %v", proto, cookies, err, r.Errors)
 			}

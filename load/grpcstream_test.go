@@ -92,7 +92,7 @@ func streams(t *testing.T, method, body string, messages int, timeout time.Durat
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 20 {
 		t.Fatalf("%v, %+v", err, r)
 	}

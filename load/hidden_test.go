@@ -144,7 +144,7 @@ func TestPortSpeaksHTTP2(t *testing.T) {
 // a failure, without a status.
 func TestNeverBoth(t *testing.T) {
 	t.Parallel()
-	r, err := Run(t.Context(), Plan{Rate: 100, Duration: 100 * time.Millisecond, Patience: time.Millisecond, Lines: []Line{lineFunc(func(ctx context.Context, w *Work) {
+	r, err := Run(t.Context(), Plan{Pacer: Constant{100, 100 * time.Millisecond}, Patience: time.Millisecond, Lines: []Line{lineFunc(func(ctx context.Context, w *Work) {
 		for {
 			due, ok := w.Take(time.Time{})
 			if !ok {
@@ -168,7 +168,7 @@ func TestNeverBoth(t *testing.T) {
 func TestImpossibleRateIsNotValid(t *testing.T) { bubble(t, testImpossibleRateIsNotValid) }
 
 func testImpossibleRateIsNotValid(t *testing.T) {
-	r, err := Run(t.Context(), Plan{Rate: 500, Duration: 2 * time.Second, Lines: lines(
+	r, err := Run(t.Context(), Plan{Pacer: Constant{500, 2 * time.Second}, Lines: lines(
 		senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }))})
 	if err != nil {
 		t.Fatal(err)

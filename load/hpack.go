@@ -1,5 +1,13 @@
 package load
 
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
 // staticMost is the last index of HPACK's static table (RFC 7541 appendix A).
 const staticMost = 61
 
@@ -70,4 +78,159 @@ func skipText(block []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	return rest[n:], true
+}
+
+// A headerEncoder encodes requests' headers. Once all fields of one are in the dynamic table, its
+// octets stay the same until the table changes.
+type headerEncoder struct {
+	*hpack.Encoder
+	encoded *bytes.Buffer
+	table   int // counts the table's changes
+	sending []sentHeader
+}
+
+// A sentHeader is a header's octets, valid while table is the encoder's; 0 for none.
+type sentHeader struct {
+	octets  []byte
+	table   int
+	request int
+}
+
+// mostHeaders is the number of requests whose encoded headers are kept.
+const mostHeaders = 64
+
+func newHeaderEncoder(requests int) headerEncoder {
+	var encoded bytes.Buffer
+	return headerEncoder{hpack.NewEncoder(&encoded), &encoded, 1, make([]sentHeader, min(requests, mostHeaders))}
+}
+
+// encode returns the header of a request, by its number.
+func (e *headerEncoder) encode(request int, fields []hpack.HeaderField) []byte {
+	header := &e.sending[request%len(e.sending)]
+	if header.request != request || header.table != e.table {
+		e.encoded.Reset()
+		for _, f := range fields {
+			_ = e.WriteField(f) // a bytes.Buffer accepts everything
+		}
+		header.octets, header.table, header.request = append(header.octets[:0], e.encoded.Bytes()...), e.table, request
+		if !steady(header.octets) {
+			e.table++
+		}
+	}
+	return header.octets
+}
+
+// A headerDecoder decodes headers that came. gRPC's alternate with its trailers.
+type headerDecoder struct {
+	*hpack.Decoder
+	got     answer        // of the header that is being decoded
+	blocks  [2]knownBlock // headers that came
+	oldest  int           // index of the older of them
+	delayed []int         // indices of blocks that came again and have yet to change the table
+	// delayedAdds is the number of fields that they add.
+	delayedAdds int
+}
+
+// field takes in one field of a header.
+func (d *headerDecoder) field(f hpack.HeaderField) {
+	switch f.Name {
+	case ":status":
+		d.got.status, _ = strconv.Atoi(f.Value)
+	case "grpc-status":
+		if n, err := strconv.Atoi(f.Value); err == nil {
+			d.got.grpc = n
+		}
+	case "grpc-message":
+		d.got.message = f.Value
+	case "content-type":
+		d.got.kind = f.Value
+	case "content-length":
+		n, err := strconv.ParseUint(f.Value, 10, 63)
+		if err != nil || d.got.length != untilEnd && d.got.length != int64(n) {
+			d.got.length = conflicting
+			return
+		}
+		d.got.length = int64(n)
+	}
+}
+
+// A knownBlock is a header's octets and their meaning.
+type knownBlock struct {
+	octets []byte
+	answer answer
+	adds   int  // how many fields it adds to the table
+	own    bool // it always means this, whatever the table has
+}
+
+// delayedMost is how many fields the dynamic table can have: each counts as 32 octets and more (RFC
+// 7541 section 4.1).
+const delayedMost = tableMost / 32
+
+// decode returns the meaning of a header. Each header has to be decoded, even if nobody needs it,
+// because it can change the table. It is not decoded again if the same octets came before and mean
+// the same: they have no index into the table, or the table has not changed since. What such a
+// header adds to the table is added when another header needs it.
+func (d *headerDecoder) decode(block []byte) (answer, error) {
+	for i := range d.blocks {
+		if k := &d.blocks[i]; len(block) > 0 && bytes.Equal(block, k.octets) {
+			if k.adds > 0 {
+				d.delay(i)
+			}
+			return k.answer, nil
+		}
+	}
+	for _, i := range d.delayed {
+		if err := d.decodeNow(d.blocks[i].octets); err != nil {
+			return d.got, err
+		}
+	}
+	d.delayed, d.delayedAdds = d.delayed[:0], 0
+	if err := d.decodeNow(block); err != nil {
+		return d.got, err
+	}
+	adds, own, ok := examine(block)
+	if adds > 0 || !ok {
+		d.tableChanged()
+	}
+	if ok && (own || adds == 0) {
+		k := &d.blocks[d.oldest]
+		k.octets, k.answer, k.adds, k.own = append(k.octets[:0], block...), d.got, adds, own
+		d.oldest = 1 - d.oldest
+	}
+	return d.got, nil
+}
+
+func (d *headerDecoder) decodeNow(block []byte) error {
+	if d.Decoder == nil {
+		d.Decoder = hpack.NewDecoder(tableMost, d.field)
+	}
+	d.got = answer{grpc: -1, length: untilEnd}
+	if _, err := d.Write(block); err != nil {
+		return fmt.Errorf("decode a header: %w", err)
+	}
+	if err := d.Close(); err != nil {
+		return fmt.Errorf("decode a header: %w", err)
+	}
+	return nil
+}
+
+// delay notes that the fields of a known block have to be added to the table. Those that later ones
+// would push out of it are forgotten.
+func (d *headerDecoder) delay(i int) {
+	d.tableChanged()
+	d.delayed = append(d.delayed, i)
+	d.delayedAdds += d.blocks[i].adds
+	for first := d.blocks[d.delayed[0]].adds; d.delayedAdds-first >= delayedMost; first = d.blocks[d.delayed[0]].adds {
+		d.delayed = append(d.delayed[:0], d.delayed[1:]...)
+		d.delayedAdds -= first
+	}
+}
+
+// tableChanged forgets known blocks in which an index may now mean another field.
+func (d *headerDecoder) tableChanged() {
+	for i := range d.blocks {
+		if k := &d.blocks[i]; !k.own {
+			k.octets = k.octets[:0]
+		}
+	}
 }

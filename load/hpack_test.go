@@ -46,9 +46,9 @@ func TestHeadersTakeTurns(t *testing.T) {
 	t.Parallel()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
-	c := &http2Conn{}
+	c := &headerDecoder{}
 	fields := 0
-	c.decoder = hpack.NewDecoder(tableMost, func(f hpack.HeaderField) { fields++; c.field(f) })
+	c.Decoder = hpack.NewDecoder(tableMost, func(f hpack.HeaderField) { fields++; c.field(f) })
 	for i := range 10 {
 		for _, f := range []hpack.HeaderField{{Name: "content-type", Value: "application/grpc"}, {Name: "grpc-status", Value: "3"}} {
 			block.Reset()
@@ -75,10 +75,10 @@ func TestHeadersThatAddToTheTable(t *testing.T) {
 	second := adding('c', "2")
 	random := rand.New(rand.NewPCG(1, 2))
 	decoded := 0
-	c := &http2Conn{}
-	c.decoder = hpack.NewDecoder(tableMost, func(f hpack.HeaderField) { decoded++; c.field(f) })
+	c := &headerDecoder{}
+	c.Decoder = hpack.NewDecoder(tableMost, func(f hpack.HeaderField) { decoded++; c.field(f) })
 	all := hpack.NewDecoder(tableMost, nil)
-	var got []hpack.HeaderField // by c.decoder, of the last header
+	var got []hpack.HeaderField // by c.Decoder, of the last header
 	for i := range 3000 {
 		block := first
 		switch {
@@ -109,7 +109,7 @@ func TestHeadersThatAddToTheTable(t *testing.T) {
 		for index := byte(staticMost + 1); index < 0x7f; index++ {
 			probe := []byte{0x80 | index}
 			got = got[:0]
-			c.decoder.SetEmitFunc(func(f hpack.HeaderField) { got = append(got, f) })
+			c.Decoder.SetEmitFunc(func(f hpack.HeaderField) { got = append(got, f) })
 			_, err1 := c.decode(probe)
 			want, err := all.DecodeFull(probe)
 			if (err1 == nil) != (err == nil) {

@@ -3,33 +3,34 @@ package load
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 )
 
-// http1 sends requests, each encoded once, again and again over a connection of its own. It only
-// looks for the end of each answer, which costs a fraction of what a general client does.
-type http1 struct {
-	dial         func(ctx context.Context) (net.Conn, error)
+// An http1Lane is a connection of a loop, and its request. Requests are encoded once. Of each
+// answer only the end is looked for, which costs a fraction of what a general client does.
+type http1Lane struct {
+	laneState
+	*socket
+	requests *http1Requests
+	busy     bool
+	kept     bool // the request was written on a connection that had been idle
+	cut      bool // the server took no more of the request
+	request  http1Request
+	due      time.Time
+	sent     time.Time
+	idle     time.Time // since when it has had no request
+	answer   http1Answer
+}
+
+// http1Requests are what the lanes of a target send.
+type http1Requests struct {
 	take         func() http1Request
 	unsuccessful func(status int) error
-	http1Request
-	conn   net.Conn
-	in     []byte // what the connection is read into
-	answer http1Answer
-	idle   time.Time // when the last answer was complete
-	// A request that takes longer than timeout fails with the error late. 0 is no limit.
-	timeout time.Duration
-	late    error
-	limit   *limit
-	// The connection is interrupted when this context ends.
-	ctx     context.Context
-	unwatch func()
+	late         error
 }
 
 // http1Request is a request as it is sent.
@@ -51,207 +52,148 @@ func newHTTP1Request(r *Request) http1Request {
 	return http1Request{b.Bytes(), r.Method == http.MethodHead, r.group}
 }
 
-// Connect makes the connection.
-func (h *http1) Connect(ctx context.Context) error {
-	if h.conn != nil {
-		return nil
+func openHTTP1(_ context.Context, t *Target, p *Pool) error {
+	var all []http1Request
+	for i := range t.Requests {
+		all = append(all, newHTTP1Request(&t.Requests[i]))
 	}
-	conn, err := h.dial(ctx)
-	if err != nil {
-		return err
-	}
-	if h.in == nil {
-		h.in = make([]byte, 8<<10)
-	}
-	h.conn, h.idle = conn, time.Now()
-	return nil
+	requests := &http1Requests{inTurn(all), t.unsuccessful, t.late("answer")}
+	return openLoops(t, p, t.dial("http/1.1"), func(l *loop) lane {
+		c := &http1Lane{requests: requests}
+		c.socket = l.socket(c)
+		return c
+	})
 }
 
-// quiet is how long a connection may be idle before a request checks that it is still open. The
-// check is a system call, which busy connections are spared.
+func (c *http1Lane) connected() bool { return c.wire != nil }
+func (c *http1Lane) room() bool      { return !c.busy }
+func (c *http1Lane) close()          { c.drop() }
+
+func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
+	c.idle = now
+	return c.open(conn)
+}
+
+// quiet is how long a connection may be idle before a request looks whether it is still open. That
+// is a system call, which busy connections are spared.
 const quiet = time.Millisecond
 
-// Send sends the request and reads the answer.
-func (h *http1) Send(ctx context.Context) (status int, err error) {
-	h.http1Request = h.take()
-	kept := h.conn != nil
-	if kept && h.ctx != ctx {
-		if err := h.watch(ctx); err != nil {
-			return 0, err
+// begin sends a request.
+func (c *http1Lane) begin(due, now time.Time) {
+	c.loop.active++
+	if c.wire != nil && now.Sub(c.idle) > quiet {
+		// The loop gets an event for the end too, but perhaps only after it has written a request,
+		// which is then lost.
+		if _, err := c.receive(); err != nil {
+			c.drop()
 		}
 	}
-	if kept && time.Since(h.idle) > quiet && h.ended() {
-		_ = h.Close()
-		kept = false
-	}
-	status, err = h.send(ctx)
-	// The server may have closed the idle connection. What was written and lost has failed.
-	if kept && ctx.Err() == nil && errors.Is(err, errUnsent) {
-		status, err = h.send(ctx)
-	}
-	return status, err
+	c.busy, c.due, c.request = true, due, c.requests.take()
+	c.kept = c.wire != nil
+	c.start(now)
 }
 
-// ended reports whether the server has ended the connection, on which no request is under way.
-// Anything it sends then, such as a 408, does not answer the next request either.
-func (h *http1) ended() bool {
-	conn, secure := h.conn, false
-	if c, ok := conn.(*tls.Conn); ok {
-		conn, secure = c.NetConn(), true
+// start sends a request, over a new connection if there is none.
+func (c *http1Lane) start(now time.Time) {
+	c.answer.reset(c.request.head)
+	c.cut, c.sent = false, now
+	if c.wire == nil {
+		c.loop.connect(c)
+	} else if err := c.write(c.request.request); err != nil {
+		c.settle(now, err)
 	}
-	c, ok := conn.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	data, end := pending(c)
-	if end || !data || !secure {
-		return end || data
-	}
-	// With TLS this may be a ticket for a later session, or the alert that ends the connection.
-	if h.conn.SetReadDeadline(time.Now().Add(time.Millisecond)) != nil {
-		return true
-	}
-	_, err := h.conn.Read(h.in[:1])
-	var timeout net.Error
-	return !errors.As(err, &timeout) || !timeout.Timeout() || h.conn.SetReadDeadline(time.Time{}) != nil || h.ctx.Err() != nil
 }
 
-func (h *http1) send(ctx context.Context) (status int, err error) {
-	if err := h.Connect(ctx); err != nil {
-		return 0, err
-	}
-	if h.ctx != ctx {
-		if err := h.watch(ctx); err != nil {
-			return 0, err
-		}
-	}
-	if h.timeout > 0 && h.limit == nil {
-		h.limit = newLimit(h.conn, h.timeout)
-	}
-	h.limit.begin()
-	status, keep, err := h.roundTrip()
-	if h.limit.passed() {
-		keep = false
-		if err != nil {
-			err = h.late
-		}
-	}
-	h.idle = time.Now()
-	if err != nil || !keep {
-		_ = h.Close()
-	}
+func (c *http1Lane) made(now time.Time, err error) {
 	if err != nil {
-		return 0, err
+		c.finish(now, 0, err)
+		return
 	}
-	return status, h.unsuccessful(status)
+	c.start(now)
 }
 
-func (h *http1) target() int { return h.group }
-
-// unsuccessful returns the failure that an answer's status means, nil for a success.
-func (t *Target) unsuccessful(status int) error {
-	if t.Expect != nil && !t.Expect(status) || t.Expect == nil && (status < 200 || status > 299) {
-		return fmt.Errorf("status %d", status)
+// take takes in a piece of the answer.
+func (c *http1Lane) take(in []byte, now time.Time) (left []byte, err error) {
+	if !c.busy {
+		return nil, errUnasked
 	}
-	return nil
+	used, whole, err := c.answer.feed(in)
+	if whole {
+		c.answered(now, used == len(in))
+	}
+	return nil, err
 }
 
-// watch has the connection interrupted when ctx ends. It is called once a run, not once a request.
-func (h *http1) watch(ctx context.Context) error {
-	if h.unwatch != nil {
-		h.unwatch()
+// errUnasked is what came while no request was under way, such as 408.
+var errUnasked = errors.New("the server sent what it was not asked for")
+
+// answered ends a request whose answer is complete. What follows the answer does not answer the
+// next request.
+func (c *http1Lane) answered(now time.Time, alone bool) {
+	if !c.answer.keep || !alone || c.cut || !c.drained() {
+		c.drop()
 	}
-	conn, done := h.conn, make(chan struct{})
-	if err := conn.SetDeadline(time.Time{}); err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		_ = conn.SetDeadline(time.Unix(1, 0))
-	})
-	h.ctx, h.unwatch = ctx, func() {
-		if !stop() {
-			<-done
-		}
-	}
-	return nil
+	c.finish(now, c.answer.status, c.requests.unsuccessful(c.answer.status))
 }
 
-// Close ends the connection.
-func (h *http1) Close() error {
-	if h.conn == nil {
-		return nil
+// settle takes in why a connection ended. Its request is sent again only if the server cannot have
+// received it.
+func (c *http1Lane) settle(now time.Time, err error) {
+	if err == nil {
+		return
 	}
-	if h.unwatch != nil {
-		h.unwatch()
-		h.ctx, h.unwatch = nil, nil
+	var stuck writeError
+	unwritten := errors.As(err, &stuck)
+	if unwritten && gone(err) && c.written > 0 { // there may still be an answer, such as 413
+		c.cut, c.queue, c.rest = true, nil, nil
+		if err = c.await(false); err == nil {
+			return
+		}
 	}
-	h.limit.stop()
-	h.limit = nil
-	err := h.conn.Close()
-	h.conn = nil
-	return err
+	if c.busy && !unwritten && err != errUnasked {
+		whole := false
+		if whole, err = c.answer.end(err); whole {
+			c.answered(now, false)
+			return
+		}
+	}
+	c.drop()
+	switch {
+	case !c.busy:
+	case c.kept && unwritten && gone(err) && c.loop.ctx.Err() == nil:
+		c.kept = false
+		c.start(now)
+	case unwritten && gone(err):
+		c.finish(now, 0, errGone)
+	default:
+		c.finish(now, 0, err)
+	}
 }
 
-// writeAtOnce is how many bytes of a request fit into any socket's buffers. A longer one is written
-// while the answer is read: a server may send it back as it reads.
-const writeAtOnce = 32 << 10
-
-func (h *http1) roundTrip() (status int, keep bool, err error) {
-	if len(h.request) <= writeAtOnce {
-		n, cut := h.conn.Write(h.request)
-		switch {
-		case cut == nil:
-		case !gone(cut):
-			return 0, false, cut
-		case n == 0:
-			return 0, false, errUnsent
-		}
-		return h.read(cut == nil)
-	}
-	written := make(chan error, 1)
-	go func() {
-		_, err := h.conn.Write(h.request)
-		written <- err
-	}()
-	status, keep, err = h.read(true)
-	// The answer may come first. The server may then read no more of the request.
-	if e := h.conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil || !keep || e != nil {
-		_ = h.conn.Close()
-	}
-	if cut := <-written; cut != nil {
-		keep = false
-		if err != nil && !gone(cut) && !errors.Is(cut, net.ErrClosed) {
-			err = cut
-		}
-	}
-	// The timeout of this request must not apply to the next.
-	if keep && (h.conn.SetWriteDeadline(time.Time{}) != nil || h.ctx.Err() != nil) {
-		keep = false
-	}
-	return status, keep, errors.Join(err)
+// finish ends a request.
+func (c *http1Lane) finish(now time.Time, status int, err error) {
+	c.busy, c.idle = false, now
+	l := c.loop
+	l.active--
+	l.freeAgain(c, now)
+	l.work.done(c.request.group, c.due, now, status, err)
 }
 
-// read reads the answer to a request that may not have been written whole. Even when the connection
-// was cut, there may be an answer, such as 413.
-func (h *http1) read(written bool) (status int, keep bool, err error) {
-	h.answer.reset(h.head)
-	for whole := false; !whole; {
-		n, err := h.conn.Read(h.in)
-		used := 0
-		if n > 0 {
-			var wrong error
-			if used, whole, wrong = h.answer.feed(h.in[:n]); wrong != nil {
-				return 0, false, wrong
-			}
-		}
-		if err != nil && !whole {
-			if whole, err = h.answer.end(err); err != nil {
-				return 0, false, err
-			}
-		}
-		// What follows the answer does not answer the next request.
-		written = written && used == n && err == nil
+func (c *http1Lane) expire(now time.Time) (next time.Time) {
+	if !c.busy || c.wire == nil { // making a connection has a limit of its own
+		return time.Time{}
 	}
-	return h.answer.status, h.answer.keep && written, nil
+	if next = c.sent.Add(c.loop.timeout); !next.After(now) {
+		c.drop()
+		c.finish(now, 0, c.requests.late)
+		return time.Time{}
+	}
+	return next
+}
+
+func (c *http1Lane) giveUp(now time.Time, why error) {
+	if c.busy {
+		c.drop()
+		c.finish(now, 0, why)
+	}
 }

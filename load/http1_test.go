@@ -1,9 +1,6 @@
 package load
 
-import (
-	"net"
-	"testing"
-)
+import "testing"
 
 // Whatever a server answers, reading ends and does not panic.
 func FuzzHTTP1(f *testing.F) {
@@ -62,8 +59,3 @@ func TestChunksOverrideLength(t *testing.T) {
 		}
 	}
 }
-
-// discard is a connection that takes what is written to it.
-type discard struct{ net.Conn }
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -58,10 +58,7 @@ var (
 	errAnswer  = errors.New("the answer is not HTTP/1.1")
 	errHTTP2   = errors.New("that port speaks HTTP/2: give --proto http2")
 	errLengths = errors.New("the answer has two values of content-length")
-	// errGone says that the connection ended before the answer did; errUnsent says so where nothing
-	// of the request had been written.
-	errGone   = errors.New("the server closed the connection")
-	errUnsent = fmt.Errorf("%w", errGone)
+	errGone    = errors.New("the server closed the connection")
 )
 
 // mostKnown is the longest header that is kept, in bytes.
@@ -240,7 +237,7 @@ func (a *http1Answer) body() (whole bool) {
 // end takes in an error that ended the connection, and reports whether that completes the answer.
 func (a *http1Answer) end(err error) (whole bool, _ error) {
 	switch {
-	case errors.Is(err, io.EOF) && a.begun && a.part == bodyUntilEnd:
+	case err == io.EOF && a.begun && a.part == bodyUntilEnd: // and not errCut
 		return true, nil
 	case gone(err) && !a.begun:
 		return false, errGone

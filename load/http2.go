@@ -2,45 +2,21 @@ package load
 
 import (
 	"context"
-	"errors"
 	"net"
-	"sync"
+	"strconv"
 	"time"
 
 	"golang.org/x/net/http2/hpack"
 )
 
-// http2 sends requests, each encoded once, over one HTTP/2 connection, as many at a time as there
-// are streams. It has two goroutines: Serve takes requests and sends them, and the connection's
-// reader takes the answers. The reader handles everything that one read brought, and adds the
-// requests that take the place of answered ones, before it writes anything. With many streams, one
-// system call then carries many answers or requests.
-type http2 struct {
-	dial     func(ctx context.Context) (net.Conn, error)
-	requests []http2Request
-	pick     func() int                              // chooses the next of them
-	verdict  func(s *stream) (status int, err error) // an answer's status, and why it is not a success
-	room     int                                     // streams at a time
-	timeout  time.Duration                           // a request that takes longer fails with late; 0 is no limit
-	late     error
-
-	mu      sync.Mutex
-	changed sync.Cond  // a stream or a connection ended
-	conn    *http2Conn // for new requests, nil if there is none
-	open    map[*http2Conn]bool
-	readers sync.WaitGroup
-
-	work     *Work       // nil between runs
-	limit    *time.Timer // looks for requests that take too long
-	active   int         // requests under way
-	reserved int         // room that Serve has taken, but not yet a request: 0 or 1
-	// freed is when there last was room again after there had been none.
-	freed time.Time
-	// failedEarly is why the last connection ended, if it ended at once and before it had a
-	// request. The next request fails with it; otherwise connections would be made without end.
-	failedEarly error
-	// again are requests that a connection sent and the server did not process.
-	again []repeat
+// http2Requests are what the lanes of a target send, each encoded once, as many at a time as there
+// are streams.
+type http2Requests struct {
+	all     []http2Request
+	pick    func() int                              // chooses the next of them
+	verdict func(s *stream) (status int, err error) // an answer's status, and why it is not a success
+	room    int                                     // streams at a time
+	late    error                                   // the error of a request that takes too long
 }
 
 // An http2Request is a request in the form in which it is sent.
@@ -53,128 +29,113 @@ type http2Request struct {
 // A repeat is a request that is to be sent, perhaps not for the first time.
 type repeat struct {
 	due     time.Time
-	request int // its index in requests
+	request int // its index among the requests
 	refused int // how often the server refused its stream
 }
 
 // mostRefused is how often a request is sent again because its stream was refused.
 const mostRefused = 3
 
-// newHTTP2 makes a line.
-func newHTTP2(requests []http2Request, pick func() int, room int, verdict func(*stream) (int, error), dial func(context.Context) (net.Conn, error)) *http2 {
-	l := &http2{dial: dial, requests: requests, pick: pick, verdict: verdict, room: room, open: map[*http2Conn]bool{}}
-	l.changed.L = &l.mu
-	return l
+// An http2Lane sends requests over one connection. There may be others that the server leaves and
+// that still have requests. Everything that one read brought is handled, and the requests that take
+// the place of answered ones are added, before anything is written. With many streams, one system
+// call then carries many answers or requests.
+type http2Lane struct {
+	laneState
+	loop     *loop
+	requests *http2Requests
+	conn     *http2Conn // for new requests, nil if there is none
+	open     map[*http2Conn]bool
+	unused   []*socket // those that are closed, for reuse
+	dialing  bool
+	active   int // requests under way
+	counted  int // requests that the loop counts as under way
+	// failedEarly is why the last connection ended, if it ended at once and before it had a
+	// request. The next request fails with it; otherwise connections would be made without end.
+	failedEarly error
+	// again are requests that a connection sent and the server did not process.
+	again []repeat
 }
 
-// Serve sends a run's requests.
-func (l *http2) Serve(ctx context.Context, w *Work) {
-	stop := context.AfterFunc(ctx, l.interrupt)
-	defer stop()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timeout > 0 {
-		limit := time.AfterFunc(l.timeout, l.expire)
-		l.limit = limit
-		defer func() {
-			limit.Stop()
-			l.limit = nil
-		}()
+func newHTTP2Lane(l *loop, requests *http2Requests) *http2Lane {
+	return &http2Lane{loop: l, requests: requests, open: map[*http2Conn]bool{}}
+}
+
+func openHTTP2(_ context.Context, t *Target, p *Pool) error {
+	var all []http2Request
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		fields := fields(r.Method, r.URL.Scheme, r.host(), r.URL.RequestURI(), r.fields()...)
+		if len(r.Body) > 0 {
+			fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
+		}
+		all = append(all, http2Request{fields, r.Body, r.group})
 	}
-	l.work, l.freed = w, time.Now()
-	defer func() { l.work, l.again = nil, nil }()
-	for ctx.Err() == nil {
-		more := true
-		switch {
-		case l.conn == nil:
-			err := l.failedEarly
-			l.failedEarly = nil
-			if err == nil {
-				err = l.connect(ctx)
-			}
-			if err != nil {
-				more = l.fail(w, err)
-			} // or the connection may be gone already
-		case l.active >= l.conn.most():
-			l.changed.Wait()
-		default:
-			more = l.take(w)
-		}
-		if more {
-			continue
-		}
-		// Requests under way may have to be sent again.
-		for l.active > 0 && len(l.again) == 0 && ctx.Err() == nil {
-			l.changed.Wait()
-		}
-		if l.active == 0 && len(l.again) == 0 {
-			return
-		}
+	return p.addHTTP2(t, all, t.succeeded)
+}
+
+// addHTTP2 adds HTTP/2 connections.
+func (p *Pool) addHTTP2(t *Target, all []http2Request, verdict func(*stream) (int, error)) error {
+	numbers := make([]int, len(all))
+	for i := range numbers {
+		numbers[i] = i
 	}
-	for l.active > 0 { // the connection's end tells the reader
-		l.changed.Wait()
-	}
-	for _, r := range l.again {
-		w.Done(r.due, time.Now(), 0, ctx.Err())
+	requests := &http2Requests{all, inTurn(numbers), verdict, t.Streams, t.late("answer")}
+	return openLoops(t, p, t.dial("h2"), func(l *loop) lane { return newHTTP2Lane(l, requests) })
+}
+
+func (l *http2Lane) connected() bool { return l.conn != nil }
+
+func (l *http2Lane) close() {
+	for c := range l.open {
+		c.close()
 	}
 }
 
-// Connect makes the connection.
-func (l *http2) Connect(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conn != nil {
-		return nil
+func (l *http2Lane) room() bool {
+	if l.conn == nil {
+		return !l.dialing
 	}
-	return l.connect(ctx)
+	return l.active < l.conn.most()
 }
 
-// expire gives up requests that take longer than allowed.
-func (l *http2) expire() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.limit == nil {
+// begin sends a request, over a new connection if there is none.
+func (l *http2Lane) begin(due, now time.Time) {
+	r := repeat{due: due, request: l.requests.pick()}
+	if err := l.failedEarly; err != nil && l.conn == nil {
+		l.failedEarly = nil
+		l.done(r, now, err)
 		return
 	}
-	now := time.Now()
-	next := l.timeout
-	for c := range l.open {
-		next = min(next, c.expire(now))
-		c.fill(now)
-		c.flushApart()
+	if c := l.conn; c != nil {
+		c.start(r, now)
+		c.wantsFlush()
+	} else {
+		l.again = append(l.again, r)
+		l.connect()
 	}
-	l.limit.Reset(max(next, time.Millisecond))
-	l.changed.Broadcast()
+	l.count()
 }
 
-// take waits for a request and sends it, with whatever else is waiting to be sent.
-func (l *http2) take(w *Work) (more bool) {
-	r, ok := l.repeated()
-	if !ok {
-		l.reserved++
-		freed := l.freed
-		l.mu.Unlock()
-		r.due, ok = w.Take(freed)
-		l.mu.Lock()
-		l.reserved--
-		if !ok {
-			return false
-		}
-		r.request = l.pick()
-	}
-	if l.conn == nil {
-		l.again = append(l.again, r)
-		return true
-	}
-	c, now := l.conn, time.Now()
-	c.start(r, now)
-	c.fill(now)
-	c.flush()
-	return true
+// done is the end of a request that has no stream.
+func (l *http2Lane) done(r repeat, now time.Time, err error) {
+	l.loop.work.done(l.requests.all[r.request].group, r.due, now, 0, err)
+}
+
+func (l *http2Lane) connect() {
+	l.dialing = true
+	l.loop.connect(l)
+}
+
+// count corrects the loop's number of requests under way.
+func (l *http2Lane) count() {
+	n := l.active + len(l.again)
+	l.loop.active += n - l.counted
+	l.counted = n
 }
 
 // repeated returns a request that is to be sent again, if there is one.
-func (l *http2) repeated() (r repeat, ok bool) {
+func (l *http2Lane) repeated() (r repeat, ok bool) {
 	if len(l.again) == 0 {
 		return r, false
 	}
@@ -182,57 +143,75 @@ func (l *http2) repeated() (r repeat, ok bool) {
 	return r, true
 }
 
-// fail has the next request fail because no connection could be made.
-func (l *http2) fail(w *Work, err error) (more bool) {
-	r, ok := l.repeated()
-	if !ok {
-		l.mu.Unlock()
-		r.due, ok = w.Take(time.Now())
-		l.mu.Lock()
-		r.request = l.pick()
+func (l *http2Lane) adopt(conn net.Conn, now time.Time) error {
+	var s *socket
+	if n := len(l.unused); n > 0 {
+		s, l.unused = l.unused[n-1], l.unused[:n-1]
+	} else {
+		s = l.loop.socket(nil)
 	}
-	if ok {
-		w.done(l.requests[r.request].group, r.due, time.Now(), 0, err)
-	}
-	return ok
-}
-
-// connect makes a connection and starts its reader.
-func (l *http2) connect(ctx context.Context) error {
-	l.mu.Unlock()
-	conn, err := l.dial(ctx)
-	l.mu.Lock()
-	if err != nil {
+	if err := s.open(conn); err != nil {
+		l.unused = append(l.unused, s)
 		return err
 	}
-	if ctx.Err() != nil { // interrupt was called meanwhile
-		return errors.Join(ctx.Err(), conn.Close())
-	}
-	c := newHTTP2Conn(l, conn)
+	c := newHTTP2Conn(l, s)
+	s.user = c
 	l.conn, l.open[c] = c, true
-	l.freed = time.Now() // the time that connecting took is not the generator's fault
-	l.readers.Go(func() { c.read(conn) })
 	c.flush()
+	var err error
+	if s.secure != nil {
+		err = s.decrypt(now) // what came with the end of the handshake
+	}
+	c.settle(now, err)
 	return nil
 }
 
-// interrupt ends the connection and the requests under way.
-func (l *http2) interrupt() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.open {
-		c.close()
+func (l *http2Lane) made(now time.Time, err error) {
+	l.dialing = false
+	if err != nil {
+		if r, ok := l.repeated(); ok {
+			l.done(r, now, err)
+		}
 	}
-	l.changed.Broadcast()
+	l.settle(now)
 }
 
-// Close ends the connection.
-func (l *http2) Close() error {
-	l.mu.Lock()
-	for c := range l.open {
-		c.close()
+// settle does what is to be done after something has happened.
+func (l *http2Lane) settle(now time.Time) {
+	if l.conn == nil && len(l.again) > 0 && !l.dialing && l.loop.ctx.Err() == nil {
+		l.connect()
 	}
-	l.mu.Unlock()
-	l.readers.Wait()
-	return nil
+	for l.conn != nil && len(l.again) > 0 && l.active < l.conn.most() {
+		r, _ := l.repeated()
+		to := l.conn
+		to.start(r, now)
+		to.wantsFlush()
+	}
+	l.count()
+	if l.room() {
+		l.loop.freeAgain(l, now)
+	}
+}
+
+func (l *http2Lane) expire(now time.Time) (next time.Time) {
+	for c := range l.open {
+		next = sooner(next, now.Add(c.expire(now)))
+		c.settle(now, nil)
+	}
+	return next
+}
+
+func (l *http2Lane) giveUp(now time.Time, why error) {
+	l.dialing = false
+	for _, r := range l.again {
+		l.done(r, now, why)
+	}
+	l.again = nil
+	for c := range l.open {
+		if len(c.streams) > 0 {
+			c.close()
+		}
+		c.settle(now, nil)
+	}
+	l.settle(now)
 }

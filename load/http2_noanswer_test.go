@@ -20,12 +20,12 @@ func silent(s *script, _ int) {
 }
 
 // A silent server is not waited for longer than asked. Whatever it did not answer has failed: what
-// was sent, what found no room on a line, and what found none in the backlog.
+// was sent, what found no room on a line.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2"} {
-			for _, n := range []int64{2, 100, backlog + 10_000} {
+			for _, n := range []int64{2, 100, 1 << 16} {
 				u := scripted(t, silent)
 				if proto == "http1" {
 					l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, err := Run(t.Context(), Plan{Rate: float64(n) / duration.Seconds(), Duration: duration, Patience: 300 * time.Millisecond, Lines: lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{float64(n) / duration.Seconds(), duration}, Patience: 300 * time.Millisecond, Lines: lines})
 		if err != nil || r.Done != n || r.Errors[errNoAnswer.Error()] != n {
 			t.Errorf("%T: %v, %v of %d, want %d", lines[0], err, r.Errors, r.Done, n)
 		}
@@ -68,13 +68,32 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 	}
 }
 
-// getting is a line of HTTP/2 that gets a URL over connections that dial makes.
-func getting(t *testing.T, u *url.URL, streams int, dial func(ctx context.Context) (net.Conn, error)) *http2 {
+// getting is a line of HTTP/2 that gets a URL over connections that dial makes, ten requests at a
+// time.
+func getting(t *testing.T, portable bool, u *url.URL, dial func(ctx context.Context) (net.Conn, error)) Line {
 	t.Helper()
-	l := newHTTP2([]http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, func() int { return 0 }, streams, new(Target).succeeded, dial)
-	t.Cleanup(func() { l.Close() })
-	return l
+	p, requests := new(Pool), &http2Requests{
+		all: []http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, pick: func() int { return 0 }, room: 10, verdict: new(Target).succeeded,
+	}
+	if err := openLoops(&Target{Conns: 1, portable: portable}, p, dial, func(l *loop) lane { return newHTTP2Lane(l, requests) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p.Lines[0]
 }
+
+// loose is a lane whose connections are not of a loop.
+func loose(t *testing.T, room int, verdict func(*stream) (int, error), r http2Request) *http2Lane {
+	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: newTally()}
+	return newHTTP2Lane(&loop{work: work, free: ring{lanes: make([]lane, 1)}}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
+}
+
+// discard is a connection that takes what is written to it.
+type discard struct{}
+
+func (discard) write([]byte) error { return nil }
+func (discard) drained() bool      { return true }
+func (discard) drop()              {}
 
 // dialTCP connects to a URL's host.
 func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
@@ -97,30 +116,9 @@ func (c lateEnd) Read(p []byte) (int, error) {
 func TestNoAnswerIsKnownLate(t *testing.T) {
 	t.Parallel()
 	u := scripted(t, silent)
-	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+	unanswered(t, 3, getting(t, true, u, func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialTCP(ctx, u)
 		return lateEnd{conn}, err
-	}))
-}
-
-// So have requests that are to be sent again and have no connection until patience ends.
-func TestNoAnswerAfterGoAway(t *testing.T) {
-	t.Parallel()
-	u := scripted(t, func(s *script, _ int) {
-		_ = s.WriteSettings()
-		for range 3 {
-			s.request()
-		}
-		_ = s.WriteGoAway(0, h2.ErrCodeNo, nil)
-		_, _ = io.Copy(io.Discard, s.Conn)
-	})
-	var n int
-	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
-		if n++; n > 1 {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		return dialTCP(ctx, u)
 	}))
 }
 
@@ -140,7 +138,7 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 		_, _ = io.Copy(io.Discard, s.Conn)
 	})
 	var n int
-	l := getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+	l := getting(t, false, u, func(ctx context.Context) (net.Conn, error) {
 		if n++; n > 1 {
 			if n == 4 { // all others have failed
 				close(refused)
@@ -149,7 +147,7 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 		}
 		return dialTCP(ctx, u)
 	})
-	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 5 * time.Millisecond, Lines: []Line{l}})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 5 * time.Millisecond}, Lines: []Line{l}})
 	if err != nil || r.Done != 5 {
 		t.Fatalf("%v, %d requests, want 5", err, r.Done)
 	}

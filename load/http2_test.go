@@ -103,7 +103,7 @@ func sent(t *testing.T, portable bool, u *url.URL, n, streams int, change func(*
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: time.Duration(n) * time.Millisecond, Patience: 5 * time.Minute, Lines: pool.Lines})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, time.Duration(n) * time.Millisecond}, Patience: 5 * time.Minute, Lines: pool.Lines})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,10 +343,8 @@ func TestHTTP2StreamsRunOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := http2Line(pool.Lines[0])
-		l.mu.Lock()
 		l.conn.next = lastStream - 3
-		l.mu.Unlock()
-		r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 20 * time.Millisecond, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 20 * time.Millisecond}, Lines: pool.Lines})
 		if err != nil || r.Done != 20 || r.Failed() != 0 {
 			t.Errorf("%v, %d requests, failures %v", err, r.Done, r.Errors)
 		}
@@ -370,7 +368,7 @@ func TestRefusedConnection(t *testing.T) {
 // unless they say otherwise: RFC 9113 section 6.5.2.
 func TestHTTP2StreamLimit(t *testing.T) {
 	t.Parallel()
-	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, new(Target).succeeded, nil)
+	l := loose(t, 500, new(Target).succeeded, http2Request{})
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
 		c.start(repeat{}, time.Now())
@@ -391,12 +389,13 @@ func TestHTTP2StreamLimit(t *testing.T) {
 		if err := h2.NewFramer(&b, nil).WriteSettings(test.settings...); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.take(b.Bytes(), now); err != nil || c.most() != test.want {
+		_, err := c.take(b.Bytes(), now)
+		if c.settle(now, err); err != nil || c.most() != test.want {
 			t.Errorf("%d streams after %v, %v, want %d", c.most(), test.settings, err, test.want)
 		}
 	}
-	if l.freed != now {
-		t.Errorf("there was room again at %v, want %v", l.freed, now)
+	if since := l.loop.free.since; since != now {
+		t.Errorf("there was room again at %v, want %v", since, now)
 	}
 }
 
@@ -513,7 +512,7 @@ func FuzzHTTP2(f *testing.F) {
 	})
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := newHTTP2([]http2Request{{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body"), -1}}, func() int { return 0 }, 4, replied, nil)
+		l := loose(t, 4, replied, http2Request{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body"), -1})
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {
@@ -524,7 +523,7 @@ func FuzzHTTP2(f *testing.F) {
 			if err != nil || !whole {
 				return
 			}
-			if c.take(frame, time.Time{}) != nil {
+			if c.frame(frame, time.Time{}) != nil {
 				return
 			}
 			data = data[len(frame):]

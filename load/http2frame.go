@@ -11,32 +11,32 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// take handles a frame from the server.
-func (c *http2Conn) take(frame []byte, now time.Time) error {
+// frame handles a frame from the server.
+func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	kind, flags := h2.FrameType(frame[3]), h2.Flags(frame[4])
 	id := binary.BigEndian.Uint32(frame[5:]) & (1<<31 - 1)
 	payload := frame[frameHead:]
 	switch {
-	case !c.begun && kind != h2.FrameSettings:
+	case !c.allowed.begun && kind != h2.FrameSettings:
 		return errors.New("the server does not speak HTTP/2: it does not begin with SETTINGS")
-	case c.blockID != 0 && (kind != h2.FrameContinuation || id != c.blockID):
+	case c.partial.id != 0 && (kind != h2.FrameContinuation || id != c.partial.id):
 		return fmt.Errorf("%v came within a header", kind)
 	}
 	switch kind {
 	case h2.FrameData:
 		return c.data(id, flags, payload, now)
 	case h2.FrameHeaders:
-		return c.headers(id, flags, payload, now)
+		return c.headersFrame(id, flags, payload, now)
 	case h2.FrameContinuation:
-		if c.blockID == 0 {
+		if c.partial.id == 0 {
 			return errors.New("CONTINUATION came without HEADERS")
 		}
-		if c.block = append(c.block, payload...); len(c.block) > 1<<20 {
+		if c.partial.octets = append(c.partial.octets, payload...); len(c.partial.octets) > 1<<20 {
 			return errors.New("a header is longer than 1 MB")
 		}
 		if flags.Has(h2.FlagContinuationEndHeaders) {
-			c.blockID = 0
-			return c.header(id, c.block, c.blockEnds, now)
+			c.partial.id = 0
+			return c.header(id, c.partial.octets, c.partial.ends, now)
 		}
 		return nil
 	case h2.FrameRSTStream:
@@ -53,7 +53,7 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 		}
 		return nil
 	case h2.FrameSettings:
-		return c.settings(flags, payload, now)
+		return c.settings(flags, payload)
 	case h2.FramePing:
 		if len(payload) != 8 {
 			return errors.New("PING of a wrong length")
@@ -113,7 +113,7 @@ func (c *http2Conn) data(id uint32, flags h2.Flags, payload []byte, now time.Tim
 	return nil
 }
 
-func (c *http2Conn) headers(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
+func (c *http2Conn) headersFrame(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
 	block, err := unpad(payload, flags.Has(h2.FlagHeadersPadded))
 	if err != nil {
 		return err
@@ -128,13 +128,13 @@ func (c *http2Conn) headers(id uint32, flags h2.Flags, payload []byte, now time.
 	if flags.Has(h2.FlagHeadersEndHeaders) {
 		return c.header(id, block, ends, now)
 	}
-	c.block, c.blockID, c.blockEnds = append(c.block[:0], block...), id, ends
+	c.partial.octets, c.partial.id, c.partial.ends = append(c.partial.octets[:0], block...), id, ends
 	return nil
 }
 
 // header handles a complete header, or a trailer.
 func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) error {
-	got, err := c.decode(block)
+	got, err := c.answers.decode(block)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (c *http2Conn) complete(s *stream, now time.Time) {
 	if len(s.rest) > 0 {
 		c.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
 	}
-	status, err := c.line.verdict(s)
+	status, err := c.lane.requests.verdict(s)
 	if err == nil {
 		if err = c.wholeBody(s); err != nil {
 			status = 0
@@ -190,22 +190,21 @@ func (c *http2Conn) wholeBody(s *stream) error {
 		return nil
 	case s.length == conflicting:
 		return errLengths
-	case c.line.requests[s.request].fields[0].Value == http.MethodHead:
+	case c.lane.requests.all[s.request].fields[0].Value == http.MethodHead:
 		return nil
 	}
 	return errors.New("the answer's body is not as long as its content-length")
 }
 
-func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) error {
+func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 	if flags.Has(h2.FlagSettingsAck) {
 		return nil
 	}
 	if len(payload)%6 != 0 {
 		return errors.New("SETTINGS of a wrong length")
 	}
-	full := c.line.active >= c.most()
-	if !c.begun {
-		c.begun, c.limit = true, streamsMost
+	if !c.allowed.begun {
+		c.allowed.begun, c.allowed.streams = true, streamsMost
 	}
 	for ; len(payload) > 0; payload = payload[6:] {
 		setting := h2.Setting{ID: h2.SettingID(binary.BigEndian.Uint16(payload)), Val: binary.BigEndian.Uint32(payload[2:])}
@@ -214,22 +213,19 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) erro
 		}
 		switch setting.ID {
 		case h2.SettingHeaderTableSize:
-			c.encoder.SetMaxDynamicTableSizeLimit(setting.Val)
-			c.table++
+			c.headers.SetMaxDynamicTableSizeLimit(setting.Val)
+			c.headers.table++
 		case h2.SettingMaxConcurrentStreams:
-			c.limit = int(min(setting.Val, streamsMost))
+			c.allowed.streams = int(min(setting.Val, streamsMost))
 		case h2.SettingInitialWindowSize:
 			for _, s := range c.streams {
-				s.window += int64(setting.Val) - c.windowNew
+				s.window += int64(setting.Val) - c.allowed.windowNew
 			}
-			c.windowNew = int64(setting.Val)
+			c.allowed.windowNew = int64(setting.Val)
 			c.resume()
 		case h2.SettingMaxFrameSize:
-			c.frame = min(int(setting.Val), 4*frameMost) // enough
+			c.allowed.frame = min(int(setting.Val), 4*frameMost) // enough
 		}
-	}
-	if full && c.line.active < c.most() {
-		c.line.freed = now
 	}
 	c.head(0, h2.FrameSettings, h2.FlagSettingsAck, 0)
 	return nil
@@ -257,8 +253,8 @@ func (c *http2Conn) goAway(payload []byte, now time.Time) error {
 // again sends a request again that the server did not process.
 func (c *http2Conn) again(s *stream, refused int) {
 	delete(c.streams, s.id)
-	c.line.active--
-	c.line.again = append(c.line.again, repeat{s.due, s.request, refused})
+	c.lane.active--
+	c.lane.again = append(c.lane.again, repeat{s.due, s.request, refused})
 }
 
 func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
@@ -267,7 +263,7 @@ func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
 	}
 	more := int64(binary.BigEndian.Uint32(payload) & (1<<31 - 1))
 	if id == 0 {
-		if c.window += more; more == 0 || c.window > 1<<31-1 {
+		if c.allowed.window += more; more == 0 || c.allowed.window > 1<<31-1 {
 			return errors.New("WINDOW_UPDATE of a wrong size")
 		}
 	} else if s := c.streams[id]; s == nil {

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -67,27 +65,15 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	}
 }
 
-// A selfPaced line itself waits until requests are due, and needs no pacer.
-type selfPaced interface {
-	Line
-	pacesItself()
-}
-
 // Plan says which lines send requests, and when.
 type Plan struct {
-	// Rate is in requests a second; 0 is as many as the lines can carry.
-	Rate float64
+	// Pacer says when requests become due. Those under way at its end are waited for.
+	Pacer Pacer
 	// Poisson makes requests due at random, independent times, like those of many users. Without it
 	// they are evenly spaced, which understates how long requests queue.
 	Poisson bool
 	// Seed is what these times are drawn from; 0 stands for a random seed.
 	Seed uint64
-	// Stages, if not empty, say how the rate changes. Rate is then their mean, and Duration their
-	// sum.
-	Stages []Stage
-	// Dues, if not empty, are the times at which requests are due, counted from the start and
-	// before Duration's end. Rate is then their mean.
-	Dues []time.Duration
 	// Told, if Every is not 0, is called with the answers of each interval of that length while the
 	// plan lasts. Calls do not overlap.
 	Every time.Duration
@@ -97,9 +83,7 @@ type Plan struct {
 	GiveUp time.Duration
 	// Most, if not 0, is how many requests are sent without a rate.
 	Most int64
-	// Duration is the time in which requests become due. Those under way at its end are waited for.
-	Duration time.Duration
-	// Patience is how long they are waited for; 0 is 30 s. Requests that have no answer then have
+	// Patience is how long requests under way are waited for at the end; 0 is 30 s. Requests that have no answer then have
 	// failed.
 	Patience time.Duration
 	// Workers, if not 0, is the number of workers that share the plan. Worker is the number of this
@@ -116,10 +100,6 @@ type Plan struct {
 	// Targets are the names of the requests' targets, as Pool has them.
 	Targets []string
 }
-
-// backlog is how many due requests may wait for a line before their pacer waits too. That loses
-// nothing: the times at which they are due are computed, not measured.
-const backlog = 1 << 16
 
 // patience is Plan.Patience where that is 0.
 const patience = 30 * time.Second
@@ -160,7 +140,8 @@ type Result struct {
 	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
 	// were not sent, or their worker died before it could report them.
 	NotSent int64
-	fault   string // the worker of a fleet whose fault makes all latencies invalid
+	ended   time.Time // the last answer came
+	fault   string    // the worker of a fleet whose fault makes all latencies invalid
 	// Targets has the figures of each of Plan.Targets.
 	Targets []TargetResult
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
@@ -191,74 +172,42 @@ var errNoAnswer = errors.New("no answer in time after the end of the run")
 
 // Run carries out a plan. When ctx ends it stops and returns what was measured so far.
 func Run(ctx context.Context, p Plan) (*Result, error) {
-	if p.Rate < 0 || p.Duration <= 0 || p.Patience < 0 || len(p.Lines) == 0 {
-		return nil, fmt.Errorf("load: a plan needs a rate of at least 0, a duration and a line")
+	if err := checkPacer(p.Pacer); err != nil {
+		return nil, err
 	}
-	if p.Patience == 0 {
-		p.Patience = patience
+	if p.Patience < 0 || len(p.Lines) == 0 {
+		return nil, errors.New("load: a plan needs a line, and a patience of at least 0")
 	}
-	if len(p.Stages) > 0 && (p.Rate == 0 || math.Abs(p.Duration.Seconds()*p.Rate/planned(p.Stages, p.Duration.Seconds())-1) > 1e-6) {
-		return nil, fmt.Errorf("load: a plan's rate has to be the mean of its stages, and its duration their sum")
-	}
-	if n := len(p.Dues); n > 0 && (p.Rate == 0 || p.Dues[n-1] >= p.Duration || !slices.IsSorted(p.Dues)) {
-		return nil, fmt.Errorf("load: when requests are due has to rise and end before the plan does, and the rate be their mean")
+	p.Patience = cmp.Or(p.Patience, patience)
+	if p.Poisson && p.Seed == 0 {
+		p.Seed = rand.Uint64()
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	r := &run{plan: p, ctx: ctx, dues: make(chan time.Duration, backlog)}
+	r := &run{plan: p, ctx: ctx, rate: rate(p.Pacer), turn: make(chan struct{}, 1)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	r.requests = requests
-	if p.Poisson {
-		if p.Seed == 0 {
-			p.Seed = rand.Uint64()
-		}
-		r.arrive = p.arrivals()
-		r.arrival = r.arrive()
-	}
+	r.requests, r.arrive = requests, r.plan.arrivals()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = newTally()
 		r.tallies[i].targets = make([]targetTally, len(p.Targets))
 	}
 	connect(ctx, p.Lines)
-	r.start = time.Now()
-	if p.Ready != nil {
-		start, err := p.Ready(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("load: wait for the start: %w", err)
-		}
-		now := time.Now()
-		r.start = now.Add(time.Until(start.Round(0))) // from here on, start is by this machine's monotonic clock
-		if late := now.Sub(r.start); late > 0 {
-			r.skip(late)
-		}
+	if err := r.begin(); err != nil {
+		return nil, err
 	}
-	cpu, _ := proc.CPU()
-	r.cpuBefore = cpu
-	r.end = r.start.Add(p.Duration)
 	// Requests under way get a moment more after ctx has ended.
 	detach := context.AfterFunc(ctx, func() {
-		r.measureBusy()
+		r.cpu.measure(r.start)
 		time.AfterFunc(time.Second, func() { stop(nil) })
 	})
 	defer detach()
 	told := r.tellIntervals()
 	if p.GiveUp > 0 {
-		var look *time.Timer
-		look = time.AfterFunc(time.Until(r.start)+p.GiveUp, func() {
-			switch so := r.soFar(); {
-			case so.Done == 0:
-				look.Reset(time.Second)
-			case len(so.Statuses) == 0 && so.Failed() == so.Done:
-				giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), slices.MaxFunc(slices.Collect(maps.Keys(so.Errors)), func(a, b string) int {
-					return cmp.Or(cmp.Compare(so.Errors[a], so.Errors[b]), cmp.Compare(a, b))
-				})))
-			}
-		})
-		defer look.Stop()
+		defer r.watch(giveUp)()
 	}
-	ended := time.AfterFunc(time.Until(r.end), r.measureBusy)
+	ended := time.AfterFunc(time.Until(r.end), func() { r.cpu.measure(r.start) })
 	defer ended.Stop()
 	impatient := time.AfterFunc(time.Until(r.end)+p.Patience, func() { stop(errNoAnswer) })
 	defer impatient.Stop()
@@ -270,34 +219,78 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		w := &Work{run: r, tally: r.tallies[i%len(r.tallies)]}
 		group.Go(func() { line.Serve(requests, w) })
 	}
-	paced := make(chan struct{})
-	pace := func() {
-		defer close(paced)
-		if p.Rate > 0 {
-			r.pace()
-		} else {
-			close(r.dues)
-		}
-	}
-	if slices.ContainsFunc(p.Lines, func(l Line) bool { _, ok := l.(selfPaced); return !ok }) {
-		go pace()
-		group.Wait()
-	} else {
-		group.Wait()
-		go pace() // what the lines have not taken
-	}
-	// Requests that no line has taken are unanswered too.
-	rest := &Work{run: r, tally: r.tallies[0]}
-	for due := range r.dues { // until the pacer has ended
-		if ctx.Err() != nil {
-			rest.giveUp(r.start.Add(due), time.Now())
-		} else {
-			rest.Done(r.start.Add(due), time.Now(), 0, errNoAnswer)
-		}
-	}
-	<-paced
+	group.Wait()
+	r.leaveRest()
 	told()
-	return r.result(cpu), nil
+	return r.result(), nil
+}
+
+// begin waits for the start, and leaves out what was due before the run began.
+func (r *run) begin() error {
+	r.start = time.Now()
+	if r.plan.Ready != nil {
+		start, err := r.plan.Ready(r.ctx)
+		if err != nil {
+			return fmt.Errorf("load: wait for the start: %w", err)
+		}
+		now := time.Now()
+		r.start = now.Add(time.Until(start.Round(0))) // from here on, start is by this machine's monotonic clock
+		r.skip(now.Sub(r.start))
+	}
+	_, lasts := r.plan.Pacer.Span()
+	r.end = r.start.Add(lasts)
+	r.cpu.before, _ = proc.CPU()
+	return nil
+}
+
+// skip leaves out requests that were due before the beginning.
+func (r *run) skip(late time.Duration) {
+	all := r.arrive
+	r.arrive = func() (due time.Duration, ok bool) {
+		for due, ok = all(); ok && due < late; due, ok = all() {
+		}
+		r.arrive = all
+		return due, ok
+	}
+}
+
+// watch ends a run in which nothing has answered. The function that it returns ends the watch.
+func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
+	var look *time.Timer
+	look = time.AfterFunc(time.Until(r.start)+r.plan.GiveUp, func() {
+		switch so := r.soFar(); {
+		case so.Done == 0:
+			look.Reset(time.Second)
+		case len(so.Statuses) == 0 && so.Failed() == so.Done:
+			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), slices.MaxFunc(slices.Collect(maps.Keys(so.Errors)), func(a, b string) int {
+				return cmp.Or(cmp.Compare(so.Errors[a], so.Errors[b]), cmp.Compare(a, b))
+			})))
+		}
+	})
+	return func() { look.Stop() }
+}
+
+// leaveRest counts the requests that no line has taken, and that were due: they are unanswered.
+func (r *run) leaveRest() {
+	if !r.paced() {
+		return
+	}
+	rest, now, interrupted := &Work{run: r, tally: r.tallies[0]}, time.Now(), r.ctx.Err() != nil
+	if interrupted {
+		r.cpu.measure(r.start)
+		now = r.start.Add(r.cpu.For)
+	}
+	for offset, ok := r.arrive(); ok; offset, ok = r.arrive() {
+		due := r.start.Add(offset)
+		if !interrupted {
+			rest.Done(due, now, 0, errNoAnswer)
+		} else if !due.After(now) {
+			rest.giveUp(due, now)
+		} else {
+			return
+		}
+		r.planned++
+	}
 }
 
 // connectors is the number of connections that are made at a time.
@@ -323,29 +316,37 @@ func connect(ctx context.Context, lines []Line) {
 // run is the state of one call of Run.
 type run struct {
 	plan       Plan
+	rate       float64         // the mean, 0 for as many as the lines can carry
 	ctx        context.Context // when it has ended, no more requests are taken
 	requests   context.Context // and when this has, none is waited for
 	start, end time.Time
-	dues       chan time.Duration // when requests are due, after start; each is sent at that time
-	tallies    []*tally           // each shared by several lines
-	pacing     sync.Mutex         // guards planned and skipped where lines pace themselves
-	planned    int64              // requests that were due; belongs to the pacer
-	skipped    int64              // requests that were due before the run began
-	cpuBefore  time.Duration
-	arrive     func() float64 // arrivals of a Poisson plan, and the first that is not handed out
-	arrival    float64
+	turn       chan struct{} // has an element while a line waits for the next request
+	tallies    []*tally      // each shared by several lines
 
-	taken   atomic.Int64 // requests, without a rate
-	busy    sync.Once
-	busyCPU time.Duration // CPU time used until the plan's end
-	busyFor time.Duration // and how long that was
+	pacing  sync.Mutex                   // guards the rest
+	arrive  func() (time.Duration, bool) // when the next request is due, after start
+	planned int64                        // requests that were due, or without a rate were sent
+
+	cpu usage
 }
 
-// measureBusy measures the plan itself, without the waiting at its end.
-func (r *run) measureBusy() {
-	r.busy.Do(func() {
+func (r *run) paced() bool { return r.rate > 0 }
+
+// usage is the generator's own CPU time: before the run, until the plan's end, and how long that
+// was.
+type usage struct {
+	once              sync.Once
+	before, busy, For time.Duration
+}
+
+// measure measures the plan itself, without the waiting at its end.
+func (u *usage) measure(start time.Time) {
+	u.once.Do(func() {
+		u.For = time.Since(start)
 		if cpu, known := proc.CPU(); known {
-			r.busyCPU, r.busyFor = cpu, time.Since(r.start)
+			u.busy = cpu - u.before
+		} else {
+			u.busy = -1
 		}
 	})
 }
@@ -357,49 +358,36 @@ func (r *run) soFar() *Result {
 	for _, t := range r.tallies {
 		sum.add(t)
 	}
-	result := &Result{
-		Rate: r.plan.Rate, onTime: sum.onTime, Elapsed: max(0, time.Since(r.start)), Done: sum.latency.TotalCount() - sum.unanswered,
-		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late,
-		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages, Targets: sum.results(r.plan.Targets),
-		Processors: runtime.GOMAXPROCS(0),
-	}
+	result := sum.result(r.plan.Targets)
+	result.Rate, result.Elapsed, result.CPU, result.Processors = r.rate, max(0, time.Since(r.start)), -1, runtime.GOMAXPROCS(0)
+	result.ended = sum.ended
 	if cpu, known := proc.CPU(); known {
-		result.CPU = cpu - r.cpuBefore
+		result.CPU = cpu - r.cpu.before
 	}
 	return result
 }
 
-func (r *run) result(cpuBefore time.Duration) *Result {
-	r.measureBusy()
-	sum := newTally()
-	sum.ended = r.start
-	for _, t := range r.tallies {
-		sum.add(t)
-	}
-	result := &Result{
-		Rate: r.plan.Rate, Planned: r.planned, onTime: sum.onTime, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount() - sum.unanswered,
-		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late, CPU: -1,
-		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages, Targets: sum.results(r.plan.Targets),
-		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
-		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
-	}
+func (r *run) result() *Result {
+	r.cpu.measure(r.start)
+	result := r.soFar()
+	result.Elapsed, result.Interrupted = result.ended.Sub(r.start), r.ctx.Err() != nil
+	result.busyFor, result.busyCPU = r.cpu.For, r.cpu.busy
+	lasts := r.end.Sub(r.start)
 	if cause := context.Cause(r.ctx); result.Interrupted && !errors.Is(cause, context.Canceled) {
 		result.GaveUp = cause.Error()
 	}
-	if cpu, known := proc.CPU(); known {
-		result.CPU = cpu - cpuBefore
-	}
 	if result.Interrupted {
-		result.Elapsed = max(result.Elapsed, r.busyFor)
+		result.Elapsed = max(result.Elapsed, r.cpu.For)
 	} else {
-		result.busyFor = max(r.busyFor, r.plan.Duration) // all may have been answered before the plan's end
+		result.busyFor = max(r.cpu.For, lasts) // all may have been answered before the plan's end
 	}
 	answered, span := result.Done, result.Elapsed
-	if result.Rate > 0 {
-		answered, span = sum.onTime, r.plan.Duration
+	if r.paced() {
+		result.Planned = r.planned
+		answered, span = result.onTime, lasts
 		if result.Interrupted {
 			// n requests take n intervals: the last is due one interval before the end.
-			span = time.Duration(float64(r.planned) / result.Rate * 1e9)
+			span = time.Duration(float64(r.planned) / r.rate * 1e9)
 		}
 	}
 	if span > 0 {

@@ -44,7 +44,7 @@ func lines(senders ...Sender) []Line {
 
 // once sends one request and returns its result.
 func once(pool *Pool) error {
-	r, err := Run(context.Background(), Plan{Rate: 100, Duration: 10 * time.Millisecond, Lines: pool.Lines})
+	r, err := Run(context.Background(), Plan{Pacer: Constant{100, 10 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func testStandstillIsNotHidden(t *testing.T) {
 		return nil
 	})
 	start = time.Now()
-	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 2 * time.Second, Lines: lines(server, server, server, server)})
+	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 2 * time.Second}, Lines: lines(server, server, server, server)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func testStandstillIsNotHidden(t *testing.T) {
 func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Duration: time.Second, Lines: lines(
+	r, err := Run(context.Background(), Plan{Pacer: Constant{0, time.Second}, Lines: lines(
 		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
 	)})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	r, err := Run(ctx, Plan{Rate: 200, Duration: time.Hour, Lines: lines(senderFunc(func(context.Context) error {
+	r, err := Run(ctx, Plan{Pacer: Constant{200, time.Hour}, Lines: lines(senderFunc(func(context.Context) error {
 		if n++; n == 10 {
 			cancel()
 		}
@@ -135,7 +135,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 func TestErrorsAreCounted(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: lines(
+	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: lines(
 		senderFunc(func(context.Context) error {
 			if n.Add(1)%2 == 0 {
 				return fmt.Errorf("dial 127.0.0.1:%d: %w", n.Load(), errors.New("connection refused"))
@@ -209,7 +209,7 @@ func TestSearch(t *testing.T) { bubble(t, testSearch) }
 func testSearch(t *testing.T) {
 	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
 	tries := 0
-	best, limit, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Lines: lines(sender)},
+	best, limit, err := Search(context.Background(), Plan{Pacer: Constant{10, 300 * time.Millisecond}, Lines: lines(sender)},
 		objectives(t, "p99<40ms"), func(Try) { tries++ })
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func testSearchRepeats(t *testing.T) {
 		}
 		return nil
 	})
-	plan := Plan{Rate: 100, Duration: 200 * time.Millisecond, Lines: lines(sender)}
+	plan := Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: lines(sender)}
 	objectives := objectives(t, "p95<50ms,errors<20%")
 	var first []string
 	ctx, cancel := context.WithCancel(t.Context())
@@ -303,7 +303,7 @@ func TestProtocols(t *testing.T) {
 					}
 					defer pool.Close()
 					for range 2 { // connections outlive a run
-						r, err := Run(ctx, Plan{Rate: 200, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+						r, err := Run(ctx, Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
 						if err != nil || r.Done != 40 || r.Failed() != 0 {
 							t.Errorf("%v, %+v", err, r)
 						}

@@ -2,104 +2,141 @@ package load
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"time"
 )
 
-// pace hands out requests as they become due. It has a thread of its own that sleeps in the kernel:
-// a Go timer may be a millisecond late when the process waits only in the network poller.
-func (r *run) pace() {
-	runtime.LockOSThread() // and never unlocked, because its timer slack is changed
-	defer close(r.dues)
-	sharpen()
-	sleep := sleep
-	if runtime.GOMAXPROCS(0) == 1 {
-		sleep = time.Sleep // sleeping in the kernel would keep the only processor from the others
-	}
-	for due, ok := r.next(); ok; due, ok = r.next() {
-		for {
-			wait := due - time.Since(r.start)
-			if r.ctx.Err() != nil {
-				r.abandon(due)
-				return
-			}
-			if wait <= 0 {
-				break
-			}
-			sleep(min(wait, 50*time.Millisecond)) // no longer, so that it notices an interruption
-		}
-		select {
-		case r.dues <- due:
-			r.planned++
-		case <-r.ctx.Done():
-			r.abandon(due)
-			return
-		}
-	}
+// A Pacer says when requests are due.
+type Pacer interface {
+	// Due returns when request n is due, from 0 on, counted from the start. n may lie between two
+	// requests.
+	Due(n float64) time.Duration
+	// Span returns how many requests are due, and in what time.
+	Span() (requests float64, lasts time.Duration)
 }
 
-// next returns when the next request is due, if there is one.
-func (r *run) next() (time.Duration, bool) {
-	if dues := r.plan.Dues; dues != nil {
-		if r.planned == int64(len(dues)) {
-			return 0, false
-		}
-		return dues[r.planned], true
-	}
-	if r.plan.Poisson {
-		n := r.arrival
-		r.arrival = r.arrive()
-		return r.at(n), n < r.plan.Rate*r.plan.Duration.Seconds()
-	}
-	// All requests that are due before the end, except for a rounding error.
-	n := r.plan.number(r.skipped + r.planned)
-	return r.at(float64(n)), n < r.plan.requests()
+var _ = []Pacer{Constant{}, Stages{}, Times{}}
+
+// Constant is a constant rate for some time. A rate of 0 is as many requests as the lines can carry.
+type Constant struct {
+	Rate float64 // requests a second
+	For  time.Duration
 }
 
-// arrivals returns a function whose calls return when this worker's requests are due in a Poisson
-// plan: after how many requests of all workers, on average. It depends on nothing but the plan, so
-// that a worker's successor continues with the same requests, and others can count them.
-// Independent Poisson processes together are one.
-func (p *Plan) arrivals() func() float64 {
+// Due implements Pacer.
+func (c Constant) Due(n float64) time.Duration { return time.Duration(n / c.Rate * 1e9) }
+
+// Span implements Pacer.
+func (c Constant) Span() (requests float64, lasts time.Duration) {
+	return c.Rate * c.For.Seconds(), c.For
+}
+
+// Times are those at which requests are due, counted from the start and in order.
+type Times struct {
+	At  []time.Duration
+	For time.Duration
+}
+
+// Due implements Pacer.
+func (t Times) Due(n float64) time.Duration { return t.At[int(n)] }
+
+// Span implements Pacer.
+func (t Times) Span() (requests float64, lasts time.Duration) { return float64(len(t.At)), t.For }
+
+// rate is the mean rate of a pacer, 0 for none.
+func rate(p Pacer) float64 {
+	requests, lasts := p.Span()
+	return requests / lasts.Seconds()
+}
+
+// checkPacer rejects what cannot be paced.
+func checkPacer(p Pacer) error {
+	if p == nil {
+		return errors.New("load: a plan needs a pacer")
+	}
+	switch requests, lasts := p.Span(); {
+	case !(requests >= 0) || lasts <= 0:
+		return errors.New("load: a plan needs a rate of at least 0, and has to last")
+	case requests > 0 && p.Due(max(0, requests-1)) >= lasts:
+		return errors.New("load: the last request has to be due before the plan ends")
+	}
+	return nil
+}
+
+// number returns the number, among the requests of all workers, of this worker's request i.
+func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }
+
+// arrivals returns a function whose calls return when this worker's requests are due, and false
+// after the last. It depends on nothing but the plan, so that a worker's successor continues with
+// the same requests, and others can count them.
+func (p *Plan) arrivals() func() (due time.Duration, ok bool) {
+	requests, _ := p.Pacer.Span()
+	if !p.Poisson {
+		most, i := int64(math.Ceil(requests-1e-6)), int64(0) // all before the end, but for a rounding error
+		return func() (time.Duration, bool) {
+			n := p.number(i)
+			if n >= most {
+				return 0, false
+			}
+			i++
+			return p.Pacer.Due(float64(n)), true
+		}
+	}
+	// Independent Poisson processes together are one.
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], p.Seed)
 	binary.LittleEndian.PutUint64(key[8:], uint64(p.Worker))
 	source, mean, at := rand.New(rand.NewChaCha8(key)), float64(max(1, p.Workers)), 0.0
-	return func() float64 {
-		at += mean * source.ExpFloat64()
-		return at
+	return func() (time.Duration, bool) {
+		if at += mean * source.ExpFloat64(); at >= requests {
+			return 0, false
+		}
+		return p.Pacer.Due(at), true
 	}
 }
 
-// skip leaves out requests that were due before the beginning.
-func (r *run) skip(d time.Duration) {
-	n := d.Seconds() * r.plan.Rate
-	if len(r.plan.Stages) > 0 {
-		n = planned(r.plan.Stages, d.Seconds())
+// requests returns how many requests are due in all.
+func (p *Plan) requests() int64 {
+	requests, _ := p.Pacer.Span()
+	if !p.Poisson {
+		return int64(math.Ceil(requests - 1e-6))
 	}
-	for r.plan.Poisson && r.arrival < n {
-		r.arrival = r.arrive()
+	var n int64
+	for i := range max(1, p.Workers) {
+		share := *p
+		share.Worker = i
+		next := share.arrivals()
+		for _, ok := next(); ok; _, ok = next() {
+			n++
+		}
 	}
-	r.skipped = max(0, int64(math.Ceil((n-float64(r.plan.Worker))/float64(max(1, r.plan.Workers)))))
+	return n
 }
 
-// at returns the time before which n requests are due.
-func (r *run) at(n float64) time.Duration {
-	if len(r.plan.Stages) > 0 {
-		return time.Duration(dueAfter(r.plan.Stages, n) * 1e9)
+// await waits until a time, and reports whether the run goes on. It sleeps in the kernel: a Go
+// timer may be a millisecond late when the process waits only in the network poller.
+func (r *run) await(due time.Time) bool {
+	if time.Until(due) <= 0 {
+		return r.ctx.Err() == nil
 	}
-	return time.Duration(n / r.plan.Rate * 1e9)
-}
-
-// abandon counts the requests, from one on, that are already due but could not be handed out before
-// the interruption.
-func (r *run) abandon(due time.Duration) {
-	w := &Work{run: r, tally: r.tallies[0]}
-	now := time.Now()
-	for ok := true; ok && due <= now.Sub(r.start); due, ok = r.next() {
-		w.giveUp(r.start.Add(due), now)
-		r.planned++
+	sleep := sleep
+	if runtime.GOMAXPROCS(0) == 1 {
+		sleep = time.Sleep // sleeping in the kernel would keep the only processor from the others
+	} else {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		sharpen()
+		defer blunt()
 	}
+	for r.ctx.Err() == nil {
+		wait := time.Until(due)
+		if wait <= 0 {
+			return true
+		}
+		sleep(min(wait, 50*time.Millisecond)) // no longer, so that it notices an interruption
+	}
+	return false
 }

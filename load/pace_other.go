@@ -7,3 +7,6 @@ import "time"
 func sharpen() {}
 
 func sleep(d time.Duration) { time.Sleep(d) }
+
+// blunt undoes it.
+func blunt() {}

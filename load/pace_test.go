@@ -26,7 +26,7 @@ func testSlowAnswersDoNotLowerTheRate(t *testing.T) {
 	for range 40 {
 		senders = append(senders, senderFunc(func(context.Context) error { time.Sleep(time.Second); return nil }))
 	}
-	r, err := Run(t.Context(), Plan{Rate: 20, Duration: 5 * time.Second, Lines: lines(senders...)})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{20, 5 * time.Second}, Lines: lines(senders...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func testSlowAnswersDoNotLowerTheRate(t *testing.T) {
 func TestShortfall(t *testing.T) { bubble(t, testShortfall) }
 
 func testShortfall(t *testing.T) {
-	r, err := Run(t.Context(), Plan{Rate: 100, Duration: time.Second, Patience: time.Millisecond, Lines: lines(
+	r, err := Run(t.Context(), Plan{Pacer: Constant{100, time.Second}, Patience: time.Millisecond, Lines: lines(
 		senderFunc(func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }))})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func testInterruptDuringStandstill(t *testing.T) {
 	defer cancel()
 	n := 0
 	time.AfterFunc(895*time.Millisecond, cancel)
-	r, err := Run(ctx, Plan{Rate: 100, Duration: time.Hour, Lines: lines(senderFunc(func(ctx context.Context) error {
+	r, err := Run(ctx, Plan{Pacer: Constant{100, time.Hour}, Lines: lines(senderFunc(func(ctx context.Context) error {
 		if n++; n > 10 {
 			<-ctx.Done()
 			return ctx.Err()
@@ -92,7 +92,7 @@ func TestBusyIsNotDiluted(t *testing.T) {
 		}
 		return nil
 	})
-	r, err := Run(t.Context(), Plan{Duration: 300 * time.Millisecond, Lines: lines(burn, straggler)})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{0, 300 * time.Millisecond}, Lines: lines(burn, straggler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestPoisson(t *testing.T) {
 	t.Parallel()
 	var last time.Time
 	var gaps []float64
-	r, err := Run(t.Context(), Plan{Rate: 2000, Poisson: true, Duration: time.Second, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
+	r, err := Run(t.Context(), Plan{Pacer: Constant{2000, time.Second}, Poisson: true, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
 		for {
 			due, ok := w.Take(time.Time{})
 			if !ok {
@@ -178,7 +178,7 @@ func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }
 // A run whose requests are all answered long before its end does not count as busy to the end.
 func TestBusyOfAShortRun(t *testing.T) {
 	t.Parallel()
-	r, err := Run(t.Context(), Plan{Rate: 1, Duration: 500 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1, 500 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
 		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
 		}
 		return nil

@@ -3,7 +3,6 @@ package load
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -79,7 +78,7 @@ func (r *Result) Part() (Part, error) {
 // counts what none of them has reported as sent.
 func Merge(p *Plan, parts []Part, lasted time.Duration) (*Result, error) {
 	sum := newTally()
-	result := &Result{Rate: p.Rate, Planned: p.requests()}
+	total := Result{Rate: rate(p.Pacer), Planned: p.requests()}
 	var sent int64
 	var names []string // of the targets, which all workers have in the same order
 	parts = slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return cmp.Or(a.Worker-b.Worker, cmp.Compare(a.Name, b.Name)) })
@@ -113,43 +112,23 @@ func Merge(p *Plan, parts []Part, lasted time.Duration) (*Result, error) {
 		t.sent, t.received = part.MessagesSent, part.MessagesReceived
 		sum.add(t)
 		sent += part.Sent
-		result.Elapsed = max(result.Elapsed, part.Elapsed)
-		result.busyFor = max(result.busyFor, part.BusyFor)
-		result.busyCPU += part.BusyCPU
-		result.CPU += part.CPU
-		result.Processors += part.Processors
-		if part.Invalid != "" && result.fault == "" {
-			result.fault = fmt.Sprintf("worker %d (%s): %s", part.Worker, part.Name, part.Invalid)
+		total.Elapsed = max(total.Elapsed, part.Elapsed)
+		total.busyFor = max(total.busyFor, part.BusyFor)
+		total.busyCPU += part.BusyCPU
+		total.CPU += part.CPU
+		total.Processors += part.Processors
+		if part.Invalid != "" && total.fault == "" {
+			total.fault = fmt.Sprintf("worker %d (%s): %s", part.Worker, part.Name, part.Invalid)
 		}
 	}
+	result := sum.result(names)
+	result.Rate, result.Planned, result.Elapsed, result.CPU, result.Processors = total.Rate, total.Planned, total.Elapsed, total.CPU, total.Processors
+	result.busyFor, result.busyCPU, result.fault = total.busyFor, total.busyCPU, total.fault
 	result.NotSent = result.Planned - sent
-	result.onTime, result.Done = sum.onTime, sum.latency.TotalCount()-sum.unanswered
 	result.Unanswered = sent - result.Done // with those under way when a worker reported last
-	result.Sent, result.Received, result.MessageLatency = sum.sent, sum.received, sum.messages
-	result.Errors, result.Statuses, result.Latency, result.Late = sum.reasons(), sum.statuses, sum.latency, sum.late
-	result.Targets = sum.results(names)
-	if span := min(p.Duration, lasted); span > 0 {
+	_, span := p.Pacer.Span()
+	if span = min(span, lasted); span > 0 {
 		result.Achieved = float64(sum.onTime) / span.Seconds()
 	}
 	return result, nil
 }
-
-// requests returns how many requests are due in all.
-func (p *Plan) requests() int64 {
-	limit := p.Rate * p.Duration.Seconds()
-	if !p.Poisson {
-		return int64(math.Ceil(limit - 1e-6))
-	}
-	var n int64
-	for i := range max(1, p.Workers) {
-		share := *p
-		share.Worker = i
-		for next := share.arrivals(); next() < limit; {
-			n++
-		}
-	}
-	return n
-}
-
-// number returns the number, among the requests of all workers, of this worker's request i.
-func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }

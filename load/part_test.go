@@ -19,7 +19,7 @@ func (answering) Send(context.Context) (int, error) { return 200, nil }
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	const workers = 3
-	plan := Plan{Rate: 1001, Duration: time.Second, Workers: workers}
+	plan := Plan{Pacer: Constant{1001, time.Second}, Workers: workers}
 	sum := hdrhistogram.New(1, slowest.Nanoseconds(), 3)
 	var parts []Part
 	for i := range workers {
@@ -64,7 +64,7 @@ func TestMerge(t *testing.T) {
 func TestMergePoisson(t *testing.T) {
 	t.Parallel()
 	const workers = 3
-	plan := Plan{Rate: 1000, Duration: time.Second, Workers: workers, Poisson: true, Seed: 17}
+	plan := Plan{Pacer: Constant{1000, time.Second}, Workers: workers, Poisson: true, Seed: 17}
 	var parts []Part
 	for i := range workers {
 		p := plan
@@ -89,16 +89,12 @@ func TestMergePoisson(t *testing.T) {
 	}
 
 	dues := func(r *run) (all []time.Duration) {
-		for due, ok := r.next(); ok; due, ok = r.next() {
+		for due, ok := r.arrive(); ok; due, ok = r.arrive() {
 			all = append(all, due)
 		}
 		return all
 	}
-	whole, late := &run{plan: plan}, &run{plan: plan}
-	for _, r := range []*run{whole, late} {
-		r.arrive = plan.arrivals()
-		r.arrival = r.arrive()
-	}
+	whole, late := &run{arrive: plan.arrivals()}, &run{arrive: plan.arrivals()}
 	late.skip(500 * time.Millisecond)
 	all, rest := dues(whole), dues(late)
 	if len(rest) == 0 || len(rest) == len(all) || rest[0] < 500*time.Millisecond || !slices.Equal(rest, all[len(all)-len(rest):]) || all[len(all)-len(rest)-1] >= 500*time.Millisecond {
@@ -134,7 +130,7 @@ func TestMergeAccount(t *testing.T) {
 		part.Worker, part.Invalid = i, ""
 		parts = append(parts, part)
 	}
-	r, err := Merge(&Plan{Rate: 100, Duration: 2 * time.Second}, parts, time.Second)
+	r, err := Merge(&Plan{Pacer: Constant{100, 2 * time.Second}}, parts, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +148,7 @@ func TestMergeAccount(t *testing.T) {
 // A worker that begins late leaves out requests that were due before.
 func TestReadyLate(t *testing.T) {
 	t.Parallel()
-	plan := Plan{Rate: 100, Duration: 2 * time.Second, Worker: 1, Workers: 2, Lines: []Line{OneAtATime(answering{})}}
+	plan := Plan{Pacer: Constant{100, 2 * time.Second}, Worker: 1, Workers: 2, Lines: []Line{OneAtATime(answering{})}}
 	began := false
 	plan.Ready = func(context.Context) (time.Time, error) { return time.Now().Add(-1 * time.Second), nil }
 	plan.Began = func(soFar func() *Result) { began = soFar().Done == 0 }
@@ -188,7 +184,7 @@ func TestMergeTargets(t *testing.T) {
 		part.Worker = int(i)
 		parts = append(parts, part)
 	}
-	merged, err := Merge(&Plan{Rate: 30, Duration: time.Second, Workers: 3}, parts, time.Hour)
+	merged, err := Merge(&Plan{Pacer: Constant{30, time.Second}, Workers: 3}, parts, time.Hour)
 	if err != nil || len(merged.Targets) != 2 {
 		t.Fatalf("%v, %+v", err, merged)
 	}

@@ -60,13 +60,13 @@ func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 	return r, nil
 }
 
-// Duration returns how long a plan of the replay lasts: until one more request would be due.
-func (r *Replay) Duration() time.Duration {
+// Pacer returns the times of a plan, which lasts until one more request would be due.
+func (r *Replay) Pacer() Times {
 	n := len(r.Dues)
 	if n < 2 || r.Dues[n-1] == 0 {
-		return time.Second
+		return Times{r.Dues, time.Second}
 	}
-	return r.Dues[n-1] + max(1, r.Dues[n-1]/time.Duration(n-1))
+	return Times{r.Dues, r.Dues[n-1] + max(1, r.Dues[n-1]/time.Duration(n-1))}
 }
 
 // schedule orders requests by time. Most logs have whole seconds: the requests of one second are

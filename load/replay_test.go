@@ -50,8 +50,8 @@ func TestReadReplay(t *testing.T) {
 			if strings.Join(got, ", ") != want || fmt.Sprint(r.Dues) != c.dues || r.LeftOut != c.leftOut {
 				t.Errorf("%v\n%v, %d left out", got, r.Dues, r.LeftOut)
 			}
-			if r.Duration() != 4*time.Second {
-				t.Error(r.Duration())
+			if _, lasts := r.Pacer().Span(); lasts != 4*time.Second {
+				t.Error(lasts)
 			}
 			if name == "HAR" {
 				if h := r.Requests[0].Header; len(h) != 1 || h.Get("X-Who") != "Ann" || string(r.Requests[0].Body) != "body" {
@@ -111,7 +111,7 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(t.Context(), Plan{Rate: 4 / replay.Duration().Seconds(), Duration: replay.Duration(), Dues: replay.Dues, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: replay.Pacer(), Lines: pool.Lines})
 		if err != nil || r.Failed() > 0 || r.Planned != 4 {
 			t.Fatalf("%v, %+v", err, r)
 		}
@@ -127,7 +127,7 @@ func TestReplay(t *testing.T) {
 		_ = pool.Close()
 		server.Close()
 	}
-	if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Dues: []time.Duration{2 * time.Second}, Lines: lines(senderFunc(nil))}); err == nil {
+	if _, err := Run(t.Context(), Plan{Pacer: Times{[]time.Duration{2 * time.Second}, time.Second}, Lines: lines(senderFunc(nil))}); err == nil {
 		t.Error("a request is due after the end")
 	}
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -25,6 +26,7 @@ type roundTripper struct {
 	late         error         // the error of a request that takes longer
 	connect      func(context.Context) error
 	read         func(*http.Response) error // what a successful answer says; nil to read past it
+	drop         func() error               // ends the connection, where read may leave some of an answer
 	buf          []byte
 	group        int // of the last request
 }
@@ -64,7 +66,12 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 	}
 	defer response.Body.Close()
 	if s.read != nil && s.unsuccessful(response.StatusCode) == nil {
-		return response.StatusCode, s.read(response)
+		body := &endedBody{ReadCloser: response.Body}
+		response.Body = body
+		if err = s.read(response); !body.ended {
+			err = errors.Join(err, s.drop()) // the connection carries no other request
+		}
+		return response.StatusCode, err
 	}
 	if s.buf == nil {
 		s.buf = make([]byte, 16<<10)
@@ -77,6 +84,18 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 		}
 	}
 	return response.StatusCode, s.unsuccessful(response.StatusCode)
+}
+
+// An endedBody knows whether it was read to its end.
+type endedBody struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (b *endedBody) Read(p []byte) (n int, err error) {
+	n, err = b.ReadCloser.Read(p)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	return n, err
 }
 
 // quicConfig is http3.Transport's own default.

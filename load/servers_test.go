@@ -198,7 +198,7 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 			t.Fatal(err)
 		}
 		before := counted(t, dir, s.log)
-		r, err := Run(t.Context(), Plan{Rate: 500, Duration: n * time.Second / 500, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{500, n * time.Second / 500}, Lines: pool.Lines})
 		if err != nil || r.Done != n {
 			t.Fatalf("%v, %+v", err, r)
 		}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -162,14 +163,18 @@ type Try struct {
 // met a moment in which the machine was busy.
 const tries = 3
 
-// Search finds the highest rate that keeps the objectives. It doubles p's rate until the rate
+// Search finds the highest rate that keeps the objectives. It doubles p's constant rate until it
 // fails, then halves the interval until it is within 5%. It returns a result at the highest rate
 // that held, nil if none did, and the last try that failed, which says what the limit was. told is
 // called after each try.
 func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (best *Result, limit Try, err error) {
 	low, high := 0.0, 0.0
-	for rate := p.Rate; ; {
-		p.Rate = rate
+	constant, ok := p.Pacer.(Constant)
+	if !ok || constant.Rate == 0 {
+		return nil, limit, errors.New("load: a search begins with a constant rate")
+	}
+	for rate := constant.Rate; ; {
+		p.Pacer = Constant{rate, constant.For}
 		held, missed, err := attempt(ctx, p, objectives, told)
 		if err != nil || held == nil && missed.Result == nil {
 			return best, limit, err

@@ -16,9 +16,12 @@ type Stage struct {
 	From, To float64
 }
 
+// Stages follow one another.
+type Stages []Stage
+
 // ParseStages reads stages such as "10s:0..500,1m:500,5s:2000": a duration and a rate, or two rates
-// for a ramp. It also returns the mean rate and the total duration.
-func ParseStages(text string) (stages []Stage, rate float64, duration time.Duration, err error) {
+// for a ramp.
+func ParseStages(text string) (stages Stages, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		length, rates, _ := strings.Cut(strings.TrimSpace(part), ":")
 		from, to, ramp := strings.Cut(rates, "..")
@@ -31,33 +34,30 @@ func ParseStages(text string) (stages []Stage, rate float64, duration time.Durat
 		s.From, errs[1] = strconv.ParseFloat(from, 64)
 		s.To, errs[2] = strconv.ParseFloat(to, 64)
 		if errors.Join(errs[:]...) != nil || s.Duration <= 0 || !(s.From >= 0 && s.To >= 0) || math.IsInf(s.From+s.To, 0) {
-			return nil, 0, 0, fmt.Errorf("stage %q: want one such as 10s:500, or 10s:0..500 for a ramp", part)
+			return nil, fmt.Errorf("stage %q: want one such as 10s:500, or 10s:0..500 for a ramp", part)
 		}
 		stages = append(stages, s)
-		duration += s.Duration
 	}
-	if rate = planned(stages, duration.Seconds()) / duration.Seconds(); rate == 0 {
-		return nil, 0, 0, fmt.Errorf("stages %q send nothing", text)
+	if requests, _ := stages.Span(); requests == 0 {
+		return nil, fmt.Errorf("stages %q send nothing", text)
 	}
-	return stages, rate, duration, nil
+	return stages, nil
 }
 
-// planned returns how many requests are due within so many seconds.
-func planned(stages []Stage, until float64) (n float64) {
+// Span implements Pacer.
+func (stages Stages) Span() (requests float64, lasts time.Duration) {
 	for _, s := range stages {
-		d := s.Duration.Seconds()
-		t := min(until, d)
-		n += s.From*t + (s.To-s.From)/(2*d)*t*t
-		if until -= d; until <= 0 {
-			break
-		}
+		requests += (s.From + s.To) / 2 * s.Duration.Seconds()
+		lasts += s.Duration
 	}
-	return n
+	return requests, lasts
 }
 
-// dueAfter returns the time, in seconds, before which so many requests are due. It is the inverse
-// of planned.
-func dueAfter(stages []Stage, n float64) (at float64) {
+// Due implements Pacer.
+func (stages Stages) Due(n float64) time.Duration { return time.Duration(stages.dueAfter(n) * 1e9) }
+
+// dueAfter returns the time, in seconds, before which so many requests are due.
+func (stages Stages) dueAfter(n float64) (at float64) {
 	for _, s := range stages {
 		d := s.Duration.Seconds()
 		if all := (s.From + s.To) / 2 * d; n >= all && at+d > 0 {

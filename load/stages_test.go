@@ -14,7 +14,7 @@ import (
 func TestStagesInverse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var stages []Stage
+		var stages Stages
 		var all float64
 		for range rapid.IntRange(1, 4).Draw(t, "stages") {
 			rate := rapid.OneOf(rapid.Just(0.0), rapid.Just(100.0), rapid.Float64Range(0, 1e5))
@@ -23,17 +23,30 @@ func TestStagesInverse(t *testing.T) {
 			all += (s.From + s.To) / 2 * s.Duration.Seconds()
 		}
 		n := all * rapid.Float64Range(0, 0.999999).Draw(t, "share")
-		at := dueAfter(stages, n)
+		at := stages.dueAfter(n)
 		if back := planned(stages, at); !(math.Abs(back-n) <= 1e-6*(1+all)) {
 			t.Fatalf("%v: request %v is due at %v, when %v are", stages, n, at, back)
 		}
 	})
 }
 
+// planned returns how many requests are due within so many seconds.
+func planned(stages Stages, until float64) (n float64) {
+	for _, s := range stages {
+		d := s.Duration.Seconds()
+		t := min(until, d)
+		n += s.From*t + (s.To-s.From)/(2*d)*t*t
+		if until -= d; until <= 0 {
+			break
+		}
+	}
+	return n
+}
+
 // A rate so small that its square is 0 has no request at infinity.
 func TestStagesAlmostNothing(t *testing.T) {
 	t.Parallel()
-	if at := dueAfter([]Stage{{time.Millisecond, 0, 4e-115}}, 1.5e-213); at > 0.001 {
+	if at := (Stages{{time.Millisecond, 0, 4e-115}}).dueAfter(1.5e-213); at > 0.001 {
 		t.Errorf("a request of a stage of 1 ms is due after %v s", at)
 	}
 }
@@ -41,12 +54,12 @@ func TestStagesAlmostNothing(t *testing.T) {
 // On a ramp, most requests come late.
 func TestRamp(t *testing.T) {
 	t.Parallel()
-	stages, rate, duration, err := ParseStages("500ms:0..400, 500ms:400..0")
-	if err != nil || rate != 200 || duration != time.Second {
-		t.Fatal(stages, rate, duration, err)
+	stages, err := ParseStages("500ms:0..400, 500ms:400..0")
+	if requests, lasts := stages.Span(); err != nil || requests != 200 || lasts != time.Second {
+		t.Fatal(stages, requests, lasts, err)
 	}
 	var dues []time.Time
-	r, err := Run(t.Context(), Plan{Rate: rate, Duration: duration, Stages: stages, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
+	r, err := Run(t.Context(), Plan{Pacer: stages, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
 		for {
 			due, ok := w.Take(time.Time{})
 			if !ok {
@@ -69,7 +82,7 @@ func TestRamp(t *testing.T) {
 		t.Errorf("%d requests were due in the first quarter, want 25", first)
 	}
 	for _, text := range []string{"", "1s", "1s:", "0s:5", "1s:5..", "1s:-1..5", "1s:NaN", "1s:0", "1s:5,", "1s:0..+Inf"} {
-		if got, _, _, err := ParseStages(text); err == nil {
+		if got, err := ParseStages(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
@@ -81,7 +94,7 @@ func TestIntervals(t *testing.T) {
 	var told, failed, inHistograms int64
 	var last time.Duration
 	var n atomic.Int64
-	r, err := Run(t.Context(), Plan{Rate: 500, Duration: 600 * time.Millisecond, Every: 50 * time.Millisecond,
+	r, err := Run(t.Context(), Plan{Pacer: Constant{500, 600 * time.Millisecond}, Every: 50 * time.Millisecond,
 		Told: func(in Interval) {
 			if in.From != last || in.To < in.From {
 				t.Errorf("from %v to %v after %v", in.From, in.To, last)
@@ -96,8 +109,7 @@ func TestIntervals(t *testing.T) {
 				return context.DeadlineExceeded
 			}
 			return nil
-		})),
-	})
+		}))})
 	if err != nil || told != r.Done || failed != r.Failed() || inHistograms != r.Done || r.Done != 300 || failed != 100 {
 		t.Errorf("%v: %d answers were told of, %d failed; %d and %d came", err, told, failed, r.Done, r.Failed())
 	}

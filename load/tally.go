@@ -125,12 +125,16 @@ func (t *tally) add(other *tally) {
 	}
 }
 
-// results are those of the targets with these names.
-func (t *tally) results(names []string) (all []TargetResult) {
-	for i, of := range t.targets {
-		all = append(all, TargetResult{names[i], of.latency.TotalCount(), of.failed, of.latency})
+// result has the counts, of targets with these names.
+func (t *tally) result(targets []string) *Result {
+	r := &Result{
+		onTime: t.onTime, Done: t.latency.TotalCount() - t.unanswered, Unanswered: t.unanswered, Errors: t.reasons(), Statuses: t.statuses,
+		Latency: t.latency, Late: t.late, Sent: t.sent, Received: t.received, MessageLatency: t.messages,
 	}
-	return all
+	for i, of := range t.targets {
+		r.Targets = append(r.Targets, TargetResult{targets[i], of.latency.TotalCount(), of.failed, of.latency})
+	}
+	return r
 }
 
 // mostReasons is how many reasons for failures are told apart; all others are otherReason.

@@ -21,7 +21,7 @@ import (
 func TestReasonsAreFew(t *testing.T) {
 	t.Parallel()
 	n := 0
-	r, err := Run(t.Context(), Plan{Rate: 10000, Duration: 100 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
+	r, err := Run(t.Context(), Plan{Pacer: Constant{10000, 100 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
 		n++
 		if n%2 == 0 {
 			return fmt.Errorf("order %d-7f3a90c1b2 is not known", 100000+n)
@@ -52,7 +52,7 @@ func TestCountingIsSmall(t *testing.T) {
 		all[i] = OneAtATime(senderFunc(func(context.Context) error { return nil }))
 	}
 	runtime.ReadMemStats(&before)
-	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: all})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: all})
 	runtime.ReadMemStats(&after)
 	if err != nil || r.Done != 100 {
 		t.Fatal(err, r.Done)
@@ -110,7 +110,7 @@ func TestMemoryPerConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			// All of them have had requests, and none has one under way, however busy the machine.
-			r, err := Run(t.Context(), Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+			r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
 			if err != nil || r.Failed() > 0 {
 				t.Fatalf("%v, %+v", err, r)
 			}

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
-	"golang.org/x/net/http2/hpack"
 )
 
 // Target says what to talk to and how.
@@ -47,7 +45,7 @@ type Target struct {
 	// ProtoFile, if set, is a .proto file that describes the method.
 	ProtoFile string
 
-	portable bool // use a goroutine for each connection where a loop would do; for tests
+	portable bool // wait for connections as on any system; for tests
 }
 
 // Pool is a target's connections.
@@ -196,13 +194,8 @@ func (t *Target) tls(alpn string) *tls.Config {
 	return config
 }
 
-// dial makes a connection, with TLS if it is used.
+// dial makes a connection, with TLS over records if it is used.
 func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
-	return t.dialUnder(alpn, func(conn net.Conn) net.Conn { return conn })
-}
-
-// dialUnder is like dial. The function under returns the connection that TLS uses.
-func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx context.Context) (net.Conn, error) {
 	config := t.tls(alpn)
 	return func(ctx context.Context) (conn net.Conn, err error) {
 		if t.Timeout > 0 {
@@ -222,7 +215,7 @@ func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx 
 		if err != nil || !t.secure() {
 			return conn, err
 		}
-		secure := tls.Client(under(conn), config)
+		secure := tls.Client(&records{Conn: conn}, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -237,57 +230,10 @@ func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx 
 // late returns the error of a connection or an answer that takes longer than Timeout.
 func (t *Target) late(what string) error { return fmt.Errorf("no %s within %v", what, t.Timeout) }
 
-func openHTTP1(_ context.Context, t *Target, p *Pool) error {
-	dial := t.dial("http/1.1")
-	var requests []http1Request
-	for i := range t.Requests {
-		requests = append(requests, newHTTP1Request(&t.Requests[i]))
-	}
-	take := inTurn(requests)
-	if ok, err := openHTTP1Loops(t, p, take); ok || err != nil {
-		return err
-	}
-	for range t.Conns {
-		h := &http1{dial: dial, take: take, unsuccessful: t.unsuccessful, timeout: t.Timeout, late: t.late("answer")}
-		p.Lines = append(p.Lines, OneAtATime(h))
-		p.closers = append(p.closers, h.Close)
-	}
-	return nil
-}
-
-func openHTTP2(_ context.Context, t *Target, p *Pool) error {
-	var requests []http2Request
-	for i := range t.Requests {
-		r := &t.Requests[i]
-		fields := fields(r.Method, r.URL.Scheme, r.host(), r.URL.RequestURI(), r.fields()...)
-		if len(r.Body) > 0 {
-			fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
-		}
-		requests = append(requests, http2Request{fields, r.Body, r.group})
-	}
-	return p.addHTTP2(t, requests, t.succeeded)
-}
-
-// addHTTP2 adds HTTP/2 connections.
-func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream) (int, error)) error {
-	numbers := make([]int, len(requests))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	take := inTurn(numbers)
-	dial := t.dial("h2")
-	line := func() *http2 {
-		l := newHTTP2(requests, take, t.Streams, verdict, dial)
-		l.timeout, l.late = t.Timeout, t.late("answer")
-		return l
-	}
-	if ok, err := openHTTP2Loops(t, p, line); ok || err != nil {
-		return err
-	}
-	for range t.Conns {
-		l := line()
-		p.Lines = append(p.Lines, l)
-		p.closers = append(p.closers, l.Close)
+// unsuccessful returns the failure that an answer's status means, nil for a success.
+func (t *Target) unsuccessful(status int) error {
+	if t.Expect != nil && !t.Expect(status) || t.Expect == nil && (status < 200 || status > 299) {
+		return fmt.Errorf("status %d", status)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func TestTargets(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Rate: 200, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+				r, err := Run(t.Context(), Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
 				if err != nil || r.Done != 40 || r.Failed() > 0 {
 					t.Fatalf("%v, %d, %v", err, r.Done, r.Errors)
 				}
@@ -158,7 +158,7 @@ func TestWeights(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: pool.Lines, Targets: pool.Targets})
+				r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: pool.Lines, Targets: pool.Targets})
 				if err != nil || r.Done != 100 || len(r.Targets) != 3 {
 					t.Fatalf("%v, %+v", err, r)
 				}

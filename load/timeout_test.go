@@ -59,7 +59,7 @@ func TestTimeout(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Rate: 5, Duration: time.Second, Patience: time.Minute, Lines: pool.Lines})
+				r, err := Run(t.Context(), Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +97,7 @@ func TestTimeoutOfOneStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pool.Close()
-		r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
 		if err != nil || r.Done != 20 || r.Errors["no answer within 3s"] != 2 || len(r.Errors) != 1 {
 			t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
 		}
@@ -116,7 +116,7 @@ func TestConnectedBefore(t *testing.T) {
 			}
 			defer pool.Close()
 			// One request, and all connections are open.
-			if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
+			if _, err := Run(t.Context(), Plan{Pacer: Constant{1, time.Second}, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
 				t.Fatal(err)
 			}
 			await(t, proto+": five connections", func() bool { return accepted.Load() >= 5 })

@@ -79,7 +79,7 @@ func TestWebSocket(t *testing.T) {
 		u, conns := echo(t, secure, func(_ int64, _ *websocket.Conn, m []byte) []byte { return m })
 		for _, body := range []string{"", "text", "\xff\x00binary", strings.Repeat("long", 50_000)} {
 			conns.Store(0)
-			r := runWebSocket(t, &Target{Conns: 4, Request: Request{URL: parsed(t, u+"/greeting"), Body: []byte(body)}}, Plan{Rate: 100, Duration: 400 * time.Millisecond})
+			r := runWebSocket(t, &Target{Conns: 4, Request: Request{URL: parsed(t, u+"/greeting"), Body: []byte(body)}}, Plan{Pacer: Constant{100, 400 * time.Millisecond}})
 			if r.Done != 40 || r.Failed() > 0 || conns.Load() != 4 {
 				t.Errorf("tls %v, body of %d: %d done, %v, %d connections", secure, len(body), r.Done, r.Errors, conns.Load())
 			}
@@ -91,7 +91,7 @@ func TestWebSocket(t *testing.T) {
 // opened again.
 func TestWebSocketFailures(t *testing.T) {
 	t.Parallel()
-	plan := Plan{Rate: 20, Duration: 500 * time.Millisecond}
+	plan := Plan{Pacer: Constant{20, 500 * time.Millisecond}}
 	for _, c := range []struct {
 		path, want string
 		answer     func(n int64, conn *websocket.Conn, m []byte) []byte
@@ -142,7 +142,7 @@ func TestWebSocketIsOpenLoop(t *testing.T) {
 		}
 		return m
 	})
-	r := runWebSocket(t, &Target{Conns: 1, Request: Request{URL: parsed(t, u)}}, Plan{Rate: 100, Duration: 500 * time.Millisecond})
+	r := runWebSocket(t, &Target{Conns: 1, Request: Request{URL: parsed(t, u)}}, Plan{Pacer: Constant{100, 500 * time.Millisecond}})
 	if p50 := time.Duration(r.Latency.ValueAtQuantile(50)); r.Failed() > 0 || p50 < 240*time.Millisecond {
 		t.Errorf("p50 %v, %v", p50, r.Errors)
 	}

@@ -14,50 +14,37 @@ type Work struct {
 // Take waits until a request is due and returns that time, or false if there are no more. The line
 // has had room for it at least since free.
 func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
-	if w.run.plan.Rate == 0 {
-		return w.Try(time.Now(), free)
-	}
-	offset, ok := <-w.run.dues
-	return w.taken(offset, ok, time.Now(), free)
-}
-
-// Try takes a request if one is due now.
-func (w *Work) Try(now, free time.Time) (due time.Time, ok bool) {
-	if w.run.plan.Rate == 0 {
-		more := now.Before(w.run.end) && w.run.ctx.Err() == nil
-		if most := w.run.plan.Most; more && most > 0 {
-			more = w.run.taken.Add(1) <= most
-		}
-		return now, more
-	}
-	select {
-	case offset, ok := <-w.run.dues:
-		return w.taken(offset, ok, now, free)
-	default:
-		return time.Time{}, false
-	}
-}
-
-func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.Time, bool) {
+	w.run.turn <- struct{}{} // one line waits for the next request, the others for their turn
+	defer func() { <-w.run.turn }()
+	due, ok = w.claim(time.Now())
 	if !ok {
-		return time.Time{}, false
+		return due, false
 	}
-	return w.sent(w.run.start.Add(offset), now, free)
+	if w.run.paced() && !w.run.await(due) && due.After(time.Now()) {
+		w.unclaim()
+		return due, false
+	}
+	return due, w.sent(due, time.Now(), free)
 }
 
 // claim reserves the next request for a line that waits itself until it is due, and returns that
-// time. The line then calls sent or unclaim.
-func (w *Work) claim() (due time.Time, ok bool) {
-	w.run.pacing.Lock()
-	defer w.run.pacing.Unlock()
-	if w.run.ctx.Err() != nil {
+// time. The line then calls sent or unclaim. Without a rate a request is due now.
+func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
+	r := w.run
+	r.pacing.Lock()
+	defer r.pacing.Unlock()
+	if r.ctx.Err() != nil {
 		return time.Time{}, false
 	}
-	offset, ok := w.run.next()
-	if ok {
-		w.run.planned++
+	if !r.paced() {
+		r.planned++
+		return now, now.Before(r.end) && (r.plan.Most == 0 || r.planned <= r.plan.Most)
 	}
-	return w.run.start.Add(offset), ok
+	offset, ok := r.arrive()
+	if ok {
+		r.planned++
+	}
+	return r.start.Add(offset), ok
 }
 
 // unclaim gives back a claimed request that was not due before the run was interrupted.
@@ -69,23 +56,23 @@ func (w *Work) unclaim() {
 
 // sent counts a request that is sent now and for which there was room since free. It returns false
 // if the request must not be sent.
-func (w *Work) sent(due, now, free time.Time) (time.Time, bool) {
+func (w *Work) sent(due, now, free time.Time) (ok bool) {
+	if !w.run.paced() {
+		return true
+	}
 	if w.run.ctx.Err() != nil {
 		w.giveUp(due, now)
-		return time.Time{}, false
+		return false
 	}
-	ready := due
-	if free.After(due) {
-		ready = free
-	}
+	ready := later(due, free)
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	record(w.tally.late, now.Sub(ready))
 	// Shortfall tolerates a hundredth of the plan.
-	if now.Sub(w.run.end) <= w.run.plan.Duration/100 {
+	if now.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
 		w.tally.onTime++
 	}
-	return due, true
+	return true
 }
 
 // Done counts the outcome of a request that was due at a time: the time of its answer, its status

@@ -43,8 +43,11 @@ const (
 // Plan says what a fleet does, and what its workers run on.
 type Plan struct {
 	Workers int
-	Load    load.Plan // without Lines
-	Proto   string    // which the command that prints the results needs
+	// Rate is the mean, in requests a second, and Duration how long requests become due.
+	Rate     float64
+	Duration time.Duration
+	Poisson  bool
+	Proto    string // which the command that prints the results needs
 	// Files are the files, by name, that the command line Args names; PathOf says where a worker
 	// has them.
 	Files map[string][]byte
@@ -127,7 +130,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.namespace, err)
 	}
 	text, err := json.Marshal(published{
-		Workers: p.Workers, Proto: p.Proto, Rate: p.Load.Rate, Poisson: p.Load.Poisson, Seed: rand.Uint64(), Duration: p.Load.Duration, Patience: p.Patience,
+		Workers: p.Workers, Proto: p.Proto, Rate: p.Rate, Poisson: p.Poisson, Seed: rand.Uint64(), Duration: p.Duration, Patience: p.Patience,
 	})
 	if err != nil {
 		return "", err
@@ -143,7 +146,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 func (p *Plan) job() *batchv1.Job {
 	pointer := func(n int32) *int32 { return &n }
 	name := kube.Name("postage-load-")
-	deadline := int64((p.Load.Duration + p.Patience + 10*time.Minute).Seconds())
+	deadline := int64((p.Duration + p.Patience + 10*time.Minute).Seconds())
 	replacement, indexed := batchv1.Failed, batchv1.IndexedCompletion
 	labels := map[string]string{label: name}
 	container := corev1.Container{
@@ -223,7 +226,7 @@ func merge(plan *published, reports map[string]report) (*Outcome, error) {
 		lasted = plan.Stop.Sub(plan.Start)
 	}
 	out.Result, err = load.Merge(&load.Plan{
-		Rate: plan.Rate, Poisson: plan.Poisson, Seed: plan.Seed, Workers: plan.Workers, Duration: plan.Duration,
+		Pacer: load.Constant{Rate: plan.Rate, For: plan.Duration}, Poisson: plan.Poisson, Seed: plan.Seed, Workers: plan.Workers,
 	}, parts, lasted)
 	if err != nil {
 		return nil, err

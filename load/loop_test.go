@@ -16,47 +16,37 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// http2Line returns what the engines of HTTP/2 have in common.
-func http2Line(line Line) *http2 {
-	if l, ok := line.(*loop); ok {
-		return l.lanes[0].(*http2Lane).http2
-	}
-	return line.(*http2)
-}
+// http2Line returns the lane of a loop of one connection.
+func http2Line(line Line) *http2Lane { return line.(*loop).lanes[0].(*http2Lane) }
 
 // Requests that are to be sent again have no connection until patience ends, and those on a
 // connection that the server leaves have no answer. A loop fails them all.
 func TestLoopGivesUpAfterGoAway(t *testing.T) {
 	t.Parallel()
-	u := scripted(t, func(s *script, _ int) {
-		_ = s.WriteSettings()
-		first, _ := s.request()
-		for range 3 {
-			s.request()
+	engines(t, func(t *testing.T, portable bool) {
+		u := scripted(t, func(s *script, _ int) {
+			_ = s.WriteSettings()
+			first, _ := s.request()
+			for range 3 {
+				s.request()
+			}
+			_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
+			_, _ = io.Copy(io.Discard, s.Conn)
+		})
+		var dials atomic.Int64
+		line := getting(t, portable, u, func(ctx context.Context) (net.Conn, error) {
+			if dials.Add(1) > 1 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return dialTCP(ctx, u)
+		})
+		unanswered(t, 4, line)
+		// One if patience ends before the server leaves. TestLoopReplacesConnections has them replaced.
+		if n := dials.Load(); n > 2 {
+			t.Errorf("%d connections were tried, want 2 at most", n)
 		}
-		_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
-		_, _ = io.Copy(io.Discard, s.Conn)
 	})
-	var dials atomic.Int64
-	dial := func(ctx context.Context) (net.Conn, error) {
-		if dials.Add(1) > 1 {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		return dialTCP(ctx, u)
-	}
-	target := &Target{Conns: 1, Streams: 10}
-	p := new(Pool)
-	err := openLoops(target, p, dial, func(l *loop) lane { return &http2Lane{loop: l, http2: getting(t, u, target.Streams, nil)} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	unanswered(t, 4, p.Lines...)
-	// One if patience ends before the server leaves. TestLoopReplacesConnections has them replaced.
-	if n := dials.Load(); n > 2 {
-		t.Errorf("%d connections were tried, want 2 at most", n)
-	}
 }
 
 // A server that leaves its connection after every few requests loses none of them, and the loop
@@ -82,7 +72,7 @@ func TestLoopReplacesConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 200 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 200 || r.Failed() != 0 || r.Planned != 200 {
 		t.Errorf("%v, %d answered of %d, failures %v", err, r.Done, r.Planned, r.Errors)
 	}
@@ -157,7 +147,7 @@ func TestLoopTLSCut(t *testing.T) {
 		_, _ = conn.Write([]byte{23, 3, 3, 0, 99, 1, 2, 3}) // the beginning of a record
 		conn.Close()
 	}()
-	r, err := Run(t.Context(), Plan{Rate: 100, Duration: 40 * time.Millisecond, Lines: pool.Lines})
+	r, err := Run(t.Context(), Plan{Pacer: Constant{100, 40 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 4 {
 		t.Fatalf("%v, %+v", err, r)
 	}

@@ -66,7 +66,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer pool.Close()
-			r, err := Run(t.Context(), Plan{Rate: 200, Duration: time.Second, Lines: pool.Lines})
+			r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
 			if err != nil || r.Done != 200 || r.Planned != 200 {
 				t.Fatalf("%v, %+v", err, r)
 			}
@@ -94,7 +94,7 @@ func TestInterruptHanging(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }
-		r, err := Run(ctx, Plan{Rate: 100, Duration: time.Hour, Lines: pool.Lines, Began: began})
+		r, err := Run(ctx, Plan{Pacer: Constant{100, time.Hour}, Lines: pool.Lines, Began: began})
 		if err != nil || r.Done != 0 || r.Unanswered < 10 || r.Unanswered != r.Planned || r.Elapsed > time.Minute {
 			t.Errorf("%v, %d answered, %d not, of %d, in %v", err, r.Done, r.Unanswered, r.Planned, r.Elapsed)
 		}
@@ -127,7 +127,7 @@ func TestManyConnections(t *testing.T) {
 	var during uint64
 	// The first run makes the connections, which takes the server time too.
 	for _, seconds := range []int{2, 10} {
-		r, err := Run(t.Context(), Plan{Rate: 20_000, Duration: time.Duration(seconds) * time.Second, Lines: pool.Lines})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{20_000, time.Duration(seconds) * time.Second}, Lines: pool.Lines})
 		if err != nil || r.Failed() > 0 || r.Done != int64(20_000*seconds) {
 			t.Fatalf("%v, %d answered, %v", err, r.Done, r.Errors)
 		}

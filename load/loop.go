@@ -1,0 +1,395 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
+// without, on every system. What waits for the connections is a poller.
+type loop struct {
+	timeout time.Duration // of the target's requests
+	poller  poller
+	lanes   []lane
+	sockets []*socket
+	making  connecting
+	free    ring
+
+	// The rest is used by Serve only.
+	ctx       context.Context
+	work      *Work
+	active    int          // requests under way
+	next      claimed      // the next request
+	expires   time.Time    // when to look for requests that take too long
+	unwritten []*http2Conn // those with something to write
+	in, plain []byte       // what came, and what it was before TLS encrypted it
+}
+
+// claimed is a request that is due later, and whether there are more.
+type claimed struct {
+	due      time.Time
+	is, over bool
+}
+
+// A lane carries requests over one connection at a time: one request in HTTP/1.1, and several in
+// HTTP/2.
+type lane interface {
+	state() *laneState
+	connected() bool
+	// room reports whether the lane takes another request.
+	room() bool
+	// begin begins a request.
+	begin(due, now time.Time)
+	// adopt takes a new connection.
+	adopt(conn net.Conn, now time.Time) error
+	// made is the outcome of loop.connect.
+	made(now time.Time, err error)
+	// expire gives up requests that have taken too long, and returns when to look again.
+	expire(now time.Time) (next time.Time)
+	// giveUp gives up all requests.
+	giveUp(now time.Time, why error)
+	close()
+}
+
+// A laneState is what the loop knows of a lane.
+type laneState struct {
+	free bool // whether it is among the loop's free lanes
+}
+
+func (s *laneState) state() *laneState { return s }
+
+// A ring has the lanes with room, those that had it longest first.
+type ring struct {
+	lanes       []lane
+	first, many int
+	since       time.Time // when a lane last had room again after none had
+}
+
+// connecting makes a loop's connections.
+type connecting struct {
+	dial   func(ctx context.Context) (net.Conn, error)
+	active int // connections that are being made
+	made   chan dialed
+	group  sync.WaitGroup // the goroutines that make them
+	all    *atomic.Int64  // the number of connections that this loop and the pool's others are making
+}
+
+// dialed is the outcome of making a connection.
+type dialed struct {
+	lane lane
+	conn net.Conn
+	err  error
+}
+
+// openLoops adds loops to the pool, one for each processor. The function add adds a lane.
+func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
+	loops, all := min(runtime.GOMAXPROCS(0), t.Conns), new(atomic.Int64)
+	for i := range loops {
+		l := &loop{timeout: t.Timeout, in: make([]byte, 64<<10)}
+		if l.poller, err = newPoller(t.portable); err != nil {
+			return err
+		}
+		p.Lines = append(p.Lines, l)
+		p.closers = append(p.closers, l.Close)
+		for n := i; n < t.Conns; n += loops {
+			l.lanes = append(l.lanes, add(l))
+		}
+		l.making = connecting{dial: dial, made: make(chan dialed, len(l.lanes)), all: all}
+		l.free.lanes = make([]lane, len(l.lanes))
+		for _, one := range l.lanes {
+			l.free.add(one)
+		}
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (l *loop) Close() error {
+	for _, one := range l.lanes {
+		one.close()
+	}
+	l.making.group.Wait() // they wake the poller
+	l.poller.close()
+	return nil
+}
+
+// Connect makes all connections.
+func (l *loop) Connect(ctx context.Context) error {
+	turn := make(chan struct{}, connectors)
+	var group sync.WaitGroup
+	var adopting sync.Mutex
+	for _, one := range l.lanes {
+		if one.connected() || ctx.Err() != nil {
+			continue
+		}
+		turn <- struct{}{}
+		group.Go(func() {
+			defer func() { <-turn }()
+			if conn, err := l.making.dial(ctx); err == nil {
+				adopting.Lock()
+				defer adopting.Unlock()
+				_ = one.adopt(conn, time.Now())
+			}
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
+
+// connect makes a connection for a lane and tells it later.
+func (l *loop) connect(one lane) {
+	m := &l.making
+	m.active++
+	m.all.Add(1)
+	ctx := l.ctx
+	m.group.Go(func() {
+		defer m.all.Add(-1)
+		conn, err := m.dial(ctx)
+		m.made <- dialed{one, conn, err}
+		l.poller.wake()
+	})
+}
+
+// socket adds one to the loop's.
+func (l *loop) socket(u user) *socket {
+	s := &socket{loop: l, number: len(l.sockets), user: u}
+	l.sockets = append(l.sockets, s)
+	return s
+}
+
+// freeAgain adds a lane to the free ones after it had no room.
+func (l *loop) freeAgain(one lane, now time.Time) {
+	if l.free.many == 0 {
+		l.free.since = now
+	}
+	l.free.add(one)
+}
+
+// add adds a lane.
+func (r *ring) add(one lane) {
+	s := one.state()
+	if s.free {
+		return
+	}
+	s.free = true
+	at := r.first + r.many
+	if at >= len(r.lanes) {
+		at -= len(r.lanes)
+	}
+	r.lanes[at] = one
+	r.many++
+}
+
+// vacant returns the first lane that has room, or nil.
+func (r *ring) vacant() lane {
+	for r.many > 0 {
+		one := r.lanes[r.first]
+		if one.room() {
+			return one
+		}
+		r.take(one)
+	}
+	return nil
+}
+
+// take takes the first lane out.
+func (r *ring) take(one lane) {
+	one.state().free = false
+	if r.first++; r.first == len(r.lanes) {
+		r.first = 0
+	}
+	r.many--
+}
+
+// Serve sends a run's requests.
+func (l *loop) Serve(ctx context.Context, w *Work) {
+	runtime.LockOSThread()
+	sharpen()
+	defer func() {
+		blunt()
+		runtime.UnlockOSThread()
+	}()
+	woke := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(woke)
+		l.poller.wake()
+	})
+	defer func() {
+		if !stop() {
+			<-woke // it uses the poller
+		}
+	}()
+	now := time.Now()
+	l.ctx, l.work, l.free.since, l.next = ctx, w, now, claimed{}
+	l.expires = now.Add(l.timeout)
+	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
+	for {
+		l.fill(now)
+		if ctx.Err() != nil {
+			l.giveUp(ctx.Err())
+			return
+		}
+		if l.next.over && l.active == 0 {
+			return
+		}
+		events := l.wait(l.patience(now))
+		now = l.handle(events, time.Now())
+		if l.timeout > 0 && !now.Before(l.expires) {
+			l.expires = now.Add(l.timeout)
+			for _, one := range l.lanes {
+				if next := one.expire(now); !next.IsZero() && next.Before(l.expires) {
+					l.expires = next
+				}
+			}
+		}
+	}
+}
+
+// handle handles events, and returns the current time.
+func (l *loop) handle(events []event, now time.Time) time.Time {
+	for _, e := range events {
+		if e.number < 0 {
+			l.woken(now)
+			continue
+		}
+		if s := l.sockets[e.number]; s.wire != nil && s.opened == e.opened {
+			now = s.handle(e, now)
+			l.fill(now)
+		}
+	}
+	return now
+}
+
+// fill sends the requests that are due while lanes have room, and whatever else is to be written.
+func (l *loop) fill(now time.Time) {
+	l.begin(now)
+	for len(l.unwritten) > 0 {
+		for _, c := range l.unwritten {
+			c.flushNow(now)
+		}
+		l.unwritten = l.unwritten[:0]
+		l.begin(now) // if a connection failed, there is room
+	}
+}
+
+// begin begins the requests that are due while lanes have room.
+func (l *loop) begin(now time.Time) {
+	for !l.next.over {
+		one := l.free.vacant()
+		if one == nil {
+			return
+		}
+		if !l.next.is {
+			if l.next.due, l.next.is = l.work.claim(now); !l.next.is {
+				l.next.over = true
+				return
+			}
+		}
+		if l.next.due.After(now) {
+			if l.work.run.ctx.Err() == nil {
+				return
+			}
+			l.work.unclaim() // interrupted before it was due
+			l.next = claimed{over: true}
+			return
+		}
+		l.next.is = false
+		if !l.work.sent(l.next.due, now, l.free.since) {
+			l.next.over = true
+			return
+		}
+		l.free.take(one)
+		if one.begin(l.next.due, now); one.room() {
+			l.free.add(one)
+		}
+	}
+}
+
+// patience is how long the loop waits when only answers can come. It is short enough to notice an
+// interruption.
+func (l *loop) patience(now time.Time) time.Duration {
+	d := 50 * time.Millisecond
+	if l.next.is {
+		d = min(d, l.next.due.Sub(now))
+	}
+	if l.timeout > 0 && l.active > 0 {
+		d = min(d, l.expires.Sub(now))
+	}
+	return max(d, 0)
+}
+
+// woken takes in the connections that were made.
+func (l *loop) woken(now time.Time) {
+	for {
+		select {
+		case d := <-l.making.made:
+			l.making.active--
+			if d.err == nil {
+				d.err = d.lane.adopt(d.conn, now)
+			}
+			d.lane.made(now, d.err)
+			l.fill(now)
+		default:
+			return
+		}
+	}
+}
+
+// giveUp ends all requests under way.
+func (l *loop) giveUp(why error) {
+	now := time.Now()
+	for ; l.making.active > 0; l.making.active-- {
+		if d := <-l.making.made; d.err == nil {
+			_ = d.conn.Close()
+		}
+	}
+	if l.next.is {
+		l.next.is = false
+		if l.next.due.After(now) {
+			l.work.unclaim()
+		} else {
+			l.work.Done(l.next.due, now, 0, why)
+		}
+	}
+	for _, one := range l.lanes {
+		one.giveUp(now, why)
+	}
+}
+
+// How long the loop waits without telling Go's scheduler. Telling it costs more than the time that
+// most answers take. Meanwhile other goroutines have a processor less, unless the scheduler sends
+// this thread a signal, as it does after 10 ms and to collect garbage. Without a rate nothing is
+// due, and the wait is longer than the kernel's tick: an earlier timer costs a seventh of the CPU
+// time of a request to nginx.
+const (
+	spin        = 100 * time.Microsecond
+	spinUnpaced = 5 * time.Millisecond
+)
+
+// wait waits for events.
+func (l *loop) wait(d time.Duration) []event {
+	if l.making.all.Load() == 0 {
+		first := spin
+		if !l.work.run.paced() {
+			first = spinUnpaced
+		}
+		if events := l.poller.poll(min(d, first), true); len(events) > 0 || d <= first {
+			return events
+		}
+		d -= first
+	}
+	return l.poller.poll(d, false)
+}
+
+// sooner returns the earlier of two times, of which the zero time is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return cmp.Or(a, b)
+}
