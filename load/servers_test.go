@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+
 	"postage/internal/proc"
 	"postage/internal/service/tlscert"
 )
@@ -22,32 +27,21 @@ import (
 type realServer struct {
 	name    string
 	program string            // or Python's module
+	needs   []string          // a command that fails if something else is missing, and what that is
 	files   map[string]string // by name; one is the access log's, made by the server
 	args    []string
 	env     []string
 	protos  []string // http2 over TLS is h2
-	log     string   // the access log: a line a request; "" for none
+	log     string   // the access log: a line with /page a request
+	all     string   // why every request has to fail; "" if none has to
 }
-
-const asgi = `
-import sys
-async def app(scope, receive, send):
-    if scope["type"] != "http":
-        return
-    while (await receive()).get("more_body"):
-        pass
-    with open("DIR/access.log", "a") as log:
-        log.write(scope["path"] + "\n")
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-    await send({"type": "http.response.body", "body": b"ok"})
-`
 
 var realServers = []realServer{
 	{name: "nginx, closing each connection after 10 requests", program: "nginx", protos: []string{"http1", "h2"}, log: "access.log", args: []string{"-p", "DIR", "-c", "DIR/nginx.conf"}, files: map[string]string{"nginx.conf": `
 daemon off; pid DIR/pid; error_log DIR/error.log; events { worker_connections 1024; }
 http { access_log DIR/access.log; keepalive_requests 10; client_body_temp_path DIR; proxy_temp_path DIR; fastcgi_temp_path DIR; uwsgi_temp_path DIR; scgi_temp_path DIR;
 server { listen 127.0.0.1:PORT TLS(ssl http2); TLS(ssl_certificate DIR/cert.pem; ssl_certificate_key DIR/key.pem;) location / { return 200 "ok"; } } }`}},
-	{name: "Caddy", program: "caddy", protos: []string{"http1", "h2"}, log: "access.log", args: []string{"run", "--config", "DIR/Caddyfile", "--adapter", "caddyfile"}, env: []string{"HOME=DIR"}, files: map[string]string{"Caddyfile": `{
+	{name: "Caddy", program: "caddy", protos: []string{"http1", "h2", "http3"}, log: "access.log", args: []string{"run", "--config", "DIR/Caddyfile", "--adapter", "caddyfile"}, env: []string{"HOME=DIR"}, files: map[string]string{"Caddyfile": `{
 	admin off
 	auto_https off
 }
@@ -59,13 +53,15 @@ TLS(https)PLAIN(http)://127.0.0.1:PORT {
 	respond "ok"
 }
 `}},
-	{name: "HAProxy, closing idle connections after 5 ms", program: "haproxy", protos: []string{"http1", "h2"}, args: []string{"-f", "DIR/haproxy.cfg"}, files: map[string]string{"haproxy.cfg": `
+	{name: "HAProxy, closing idle connections after 5 ms", program: "haproxy", protos: []string{"http1", "h2"}, log: "said", args: []string{"-f", "DIR/haproxy.cfg"}, files: map[string]string{"haproxy.cfg": `
 defaults
   mode http
   timeout client 60s
   timeout server 60s
   timeout connect 60s
   timeout http-keep-alive 5ms
+  log stdout format raw local0
+  log-format "%HM %HP %ST %ts"
 frontend f
   bind 127.0.0.1:PORT TLS(ssl crt DIR/both.pem alpn h2)
   http-request return status 200 content-type text/plain string ok
@@ -103,6 +99,14 @@ server.max-keep-alive-requests = 10
 accesslog.filename = "DIR/access.log"
 accesslog.format = "%U"
 `}},
+	{name: "Envoy, closing each connection after 10 requests", program: "envoy", protos: []string{"http1", "http2", "h2"}, log: "access.log", args: []string{"-c", "DIR/envoy.yaml", "--use-dynamic-base-id", "--file-flush-interval-msec", "100", "-l", "error"}, files: map[string]string{"envoy.yaml": envoy}},
+	{name: "grpcio", program: "python3", needs: []string{"python3", "-c", "import grpc_health, grpc_reflection", "grpcio-health-checking and grpcio-reflection"}, protos: []string{"grpc"}, log: "access.log", args: []string{"DIR/server.py"}, files: map[string]string{"server.py": grpcio}},
+	{name: "grpc-js", program: "node", needs: []string{"node", "-e", "require('@grpc/grpc-js')", "@grpc/grpc-js"}, protos: []string{"grpc"}, log: "access.log", args: []string{"DIR/server.js"}, files: map[string]string{"server.js": grpcJS}},
+	{name: "connect-node", program: "node", needs: []string{"node", "-e", "require('@connectrpc/connect-node')", "@connectrpc/connect-node"}, protos: []string{"connect", "grpc-web"}, log: "access.log", args: []string{"DIR/server.js", "HEALTH"}, files: map[string]string{"server.js": connectNode}},
+	{name: "better-sse", program: "node", needs: []string{"node", "-e", "require('better-sse')", "better-sse"}, protos: []string{"sse"}, log: "access.log", args: []string{"DIR/server.js"}, files: map[string]string{"server.js": betterSSE}},
+	{name: "sse-starlette on uvicorn", program: "uvicorn", needs: []string{"python3", "-c", "import sse_starlette", "sse-starlette"}, protos: []string{"sse"}, log: "access.log", args: []string{"--app-dir", "DIR", "app:app", "--host", "127.0.0.1", "--port", "PORT", "--no-access-log"}, files: map[string]string{"app.py": starlette}},
+	{name: "aioquic with Retry", program: "python3", needs: []string{"python3", "-c", "import aioquic", "aioquic"}, protos: []string{"http3"}, log: "access.log", args: []string{"DIR/server.py", "1", "True"}, files: map[string]string{"server.py": aioquic}},
+	{name: "aioquic of QUIC version 2 alone", program: "python3", needs: []string{"python3", "-c", "import aioquic", "aioquic"}, protos: []string{"http3"}, log: "access.log", args: []string{"DIR/server.py", "2", "False"}, files: map[string]string{"server.py": aioquic}, all: "no compatible QUIC version"},
 	{name: "uvicorn", program: "uvicorn", protos: []string{"http1"}, log: "access.log", args: []string{"--app-dir", "DIR", "app:app", "--host", "127.0.0.1", "--port", "PORT", "--no-access-log"}, files: map[string]string{"app.py": asgi}},
 	{name: "hypercorn", program: "hypercorn", protos: []string{"http1", "http2", "h2"}, log: "access.log", args: []string{"--bind", "127.0.0.1:PORT", "--keep-alive", "5", "TLS(--certfile)", "TLS(DIR/cert.pem)", "TLS(--keyfile)", "TLS(DIR/key.pem)", "app:app"}, files: map[string]string{"app.py": asgi}},
 }
@@ -119,6 +123,10 @@ func TestRealServers(t *testing.T) {
 			t.Run(s.name, func(t *testing.T) { t.Skipf("no %s: Debian's package of that name, or Python's", s.program) })
 			continue
 		}
+		if n := len(s.needs) - 1; n > 0 && exec.Command(s.needs[0], s.needs[1:n]...).Run() != nil {
+			t.Run(s.name, func(t *testing.T) { t.Skipf("no %s, of Python or npm (NODE_PATH)", s.needs[n]) })
+			continue
+		}
 		for _, proto := range s.protos {
 			t.Run(s.name+"/"+proto, func(t *testing.T) { tryReal(t, &s, path, proto) })
 		}
@@ -126,27 +134,81 @@ func TestRealServers(t *testing.T) {
 }
 
 func tryReal(t *testing.T, s *realServer, path, proto string) {
-	dir, secure := t.TempDir(), proto == "h2"
+	dir, secure := t.TempDir(), proto == "h2" || proto == "http3"
 	if err := os.Chmod(dir, 0o777); err != nil { // for servers that change their user
 		t.Fatal(err)
 	}
 	for up := dir; up != "/" && up != os.TempDir(); up = filepath.Dir(up) {
 		_ = os.Chmod(up, 0o777)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	fill := func(text string) string {
-		return strings.NewReplacer("PORT", port, "DIR", dir).Replace(choose(text, secure))
-	}
 	pair, err := tlscert.New(tlscert.ECDSAP256)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{"cert.pem": string(pair.Cert), "key.pem": string(pair.Key), "both.pem": string(pair.Cert) + string(pair.Key)}
+	port := startReal(t, s, path, dir, pair, secure)
+	target := &Target{Proto: proto, Conns: 5, Streams: 5, Timeout: 10 * time.Second, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}}
+	scheme, where, methods := "http", "/page", []string{http.MethodGet, http.MethodHead}
+	switch proto {
+	case "h2":
+		target.Proto = "http2"
+	case "sse":
+		target.Messages, methods = 3, methods[:1]
+	case "grpc", "grpc-web", "connect":
+		target.RPC, where, methods = "grpc.health.v1.Health/Check", "", methods[:1]
+		if s.name != "grpcio" { // which has the reflection of before 2023
+			target.ProtoFile = filepath.Join(dir, "health.proto")
+		}
+	}
+	if secure {
+		scheme = "https"
+	}
+	if s.program == "caddy" && proto == "http3" {
+		methods = methods[:1] // Debian 12's, 2.6.2, sends a body after HEAD too
+	}
+	const n = 1000
+	for _, method := range methods {
+		target.Requests = nil
+		target.Request = Request{Method: method, URL: parsed(t, fmt.Sprintf("%s://127.0.0.1:%s%s", scheme, port, where))}
+		pool, err := Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := counted(t, dir, s.log)
+		r, err := Run(t.Context(), Plan{Pacer: Constant{500, n * time.Second / 500}, Patience: time.Minute, Lines: pool.Lines})
+		if err != nil || r.Done != n {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		_ = pool.Close()
+		if s.all != "" {
+			t.Logf("%s: %d requests, %d failed %v", method, r.Done, r.Failed(), r.Errors)
+			wantOnly(t, r, n, s.all)
+			continue
+		}
+		await(t, "logged", func() bool { return counted(t, dir, s.log)-before >= n-r.Failed() })
+		got := counted(t, dir, s.log) - before
+		t.Logf("%s: %d requests, %d failed %v; the server counted %d", method, r.Done, r.Failed(), r.Errors, got)
+		if got > n || got < n-r.Failed() || r.Failed() > n/20 {
+			t.Errorf("%s: %d of %d failed, the server counted %d: %v", method, r.Failed(), n, got, r.Errors)
+		}
+	}
+}
+
+// startReal starts a server, and returns its port once it listens.
+func startReal(t *testing.T, s *realServer, path, dir string, pair *tlscert.Pair, secure bool) (port string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	l.Close()
+	health, err := proto.Marshal(protodesc.ToFileDescriptorProto(healthpb.File_grpc_health_v1_health_proto))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(text string) string {
+		return strings.NewReplacer("PORT", port, "DIR", dir, "HEALTH", base64.StdEncoding.EncodeToString(health)).Replace(choose(text, secure))
+	}
+	files := map[string]string{"cert.pem": string(pair.Cert), "key.pem": string(pair.Key), "both.pem": string(pair.Cert) + string(pair.Key), "health.proto": healthProto}
 	for name, text := range s.files {
 		files[name] = fill(text)
 	}
@@ -161,9 +223,12 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 			args = append(args, arg)
 		}
 	}
-	var said bytes.Buffer
+	said, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(path, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &said, &said, os.Environ()
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, said, said, os.Environ()
 	for _, e := range s.env {
 		cmd.Env = append(cmd.Env, fill(e))
 	}
@@ -171,11 +236,12 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.KillGroup() // with its workers
+	t.Cleanup(func() { server.KillGroup() }) // with its workers
 	await(t, "listening", func() bool {
 		select {
 		case <-server.Done:
-			t.Fatalf("%s: %v: %s", s.program, server.Err(), &said)
+			text, _ := os.ReadFile(said.Name())
+			t.Fatalf("%s: %v: %s", s.program, server.Err(), text)
 		default:
 		}
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
@@ -184,34 +250,7 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 		}
 		return err == nil
 	})
-	target := &Target{Proto: proto, Conns: 5, Streams: 5, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}}
-	scheme := "http"
-	if secure {
-		target.Proto, scheme = "http2", "https"
-	}
-	const n = 1000
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		target.Requests = nil
-		target.Request = Request{Method: method, URL: parsed(t, fmt.Sprintf("%s://127.0.0.1:%s/page", scheme, port))}
-		pool, err := Open(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := counted(t, dir, s.log)
-		r, err := Run(t.Context(), Plan{Pacer: Constant{500, n * time.Second / 500}, Lines: pool.Lines})
-		if err != nil || r.Done != n {
-			t.Fatalf("%v, %+v", err, r)
-		}
-		_ = pool.Close()
-		if s.log != "" {
-			await(t, "logged", func() bool { return counted(t, dir, s.log)-before >= n-r.Failed() })
-		}
-		got := counted(t, dir, s.log) - before
-		t.Logf("%s: %d requests, %d failed %v; the server counted %d", method, r.Done, r.Failed(), r.Errors, got)
-		if s.log != "" && (got > n || got < n-r.Failed()) || r.Failed() > n/20 {
-			t.Errorf("%s: %d of %d failed, the server counted %d: %v", method, r.Failed(), n, got, r.Errors)
-		}
-	}
+	return port
 }
 
 // choose keeps what is in TLS(…) or in PLAIN(…).
@@ -236,9 +275,6 @@ func choose(text string, secure bool) string {
 // connection of HTTP/2.)
 func counted(t *testing.T, dir, log string) int64 {
 	t.Helper()
-	if log == "" {
-		return 0
-	}
 	text, err := os.ReadFile(filepath.Join(dir, log))
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)

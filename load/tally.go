@@ -175,8 +175,8 @@ var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)
-		if inner == nil {
-			break
+		if inner == nil || !strings.Contains(err.Error(), inner.Error()) {
+			break // the outer one says something else, as quic-go's do
 		}
 		err = inner
 	}

@@ -12,9 +12,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 )
+
+// An error that says something else than the one below it is its own reason: quic-go's all have
+// net.ErrClosed below.
+func TestReasonsOfQUIC(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		&quic.VersionNegotiationError{Ours: []quic.Version{quic.Version1}, Theirs: []quic.Version{quic.Version2}}: "no compatible QUIC version found",
+		&quic.IdleTimeoutError{}:                                "timeout: no recent network activity",
+		&url.Error{Op: "Get", URL: "http://h/17", Err: errGone}: errGone.Error(),
+	} {
+		if got := reason(err); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
 
 // What differs from one request to the next does not make another reason, and there are never more
 // than a few reasons.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -35,15 +37,6 @@ func Config(kubeconfig, namespace string) (*rest.Config, string, error) {
 	return patient(config), namespace, nil
 }
 
-// InCluster returns how a pod reaches its cluster.
-func InCluster() (*rest.Config, error) {
-	config, err := rest.InClusterConfig()
-	if err != nil {
-		return nil, fmt.Errorf("a worker on Kubernetes runs in a pod: %w", err)
-	}
-	return patient(config), nil
-}
-
 func patient(config *rest.Config) *rest.Config {
 	config.QPS = -1
 	config.Timeout = 10 * time.Second // a request without an answer is then repeated
@@ -51,28 +44,107 @@ func patient(config *rest.Config) *rest.Config {
 	return config
 }
 
-// Name returns a name for a new Job, which no other has, also if it is made in the same moment
-// elsewhere.
-func Name(prefix string) string { return prefix + strings.ToLower(rand.Text()[:10]) }
-
 // OwnedBy makes an object belong to a Job: it is deleted with it.
 func OwnedBy(job *batchv1.Job) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID}}
 }
 
-// Processors asks for whole processors, so that the kubelet's static policy gives each container
-// its own, and for memory; for 0 processors it asks for nothing.
-func Processors(n int, memory string) corev1.ResourceRequirements {
-	if n == 0 {
-		return corev1.ResourceRequirements{}
-	}
-	list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(n), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse(memory)}
-	return corev1.ResourceRequirements{Requests: list, Limits: list}
+// A Client works in one namespace of a cluster.
+type Client struct {
+	*api.Cluster
+	Namespace string
+	Jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
+	Maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
+	Pods      *api.Client[*corev1.Pod, *corev1.PodList]
 }
 
-// Env is an environment variable with one of the pod's own fields.
-func Env(name, field string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}}
+// Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
+// namespace there ("" for the kubeconfig's).
+func Open(kubeconfig, namespace string) (*Client, error) {
+	config, namespace, err := Config(kubeconfig, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return Connect(config, namespace)
+}
+
+// Connect returns a client of a cluster and a namespace.
+func Connect(config *rest.Config, namespace string) (*Client, error) {
+	c, err := api.Connect(config, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{c, namespace, api.Jobs.In(c, namespace), api.ConfigMaps.In(c, namespace), api.Pods.In(c, namespace)}, nil
+}
+
+// InPod returns the client of a Job's pod that this program runs in, and the Job with its name and
+// UID.
+func InPod() (*Client, *batchv1.Job, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, nil, fmt.Errorf("a worker on Kubernetes runs in a pod: %w", err)
+	}
+	c, err := Connect(patient(config), os.Getenv("POSTAGE_NAMESPACE"))
+	return c, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: os.Getenv("POSTAGE_JOB"), UID: types.UID(os.Getenv("POSTAGE_JOB_UID"))}}, err
+}
+
+// Put writes a ConfigMap that belongs to a Job, and has the Job's name as a label.
+func (c *Client) Put(ctx context.Context, job *batchv1.Job, label, name string, object *corev1.ConfigMap) error {
+	object.ObjectMeta = metav1.ObjectMeta{Name: name, Labels: map[string]string{label: job.Name}, OwnerReferences: OwnedBy(job)}
+	_, err := c.Maps.Update(ctx, object, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = c.Maps.Create(ctx, object, metav1.CreateOptions{})
+	}
+	return err
+}
+
+// A Spec says what the pods of a Job run.
+type Spec struct {
+	Label                 string // on everything, with the Job's name, which begins with it
+	Args                  []string
+	Image, ServiceAccount string
+	CPU                   int    // whole processors for each pod, 0 for no request
+	Memory                string // beside them
+	HostNetwork           bool
+	Folder                string // where the pod has the volume
+	Deadline              time.Duration
+}
+
+// Job returns a Job of one pod with one volume. It asks for whole processors, so that the kubelet's
+// static policy gives each container its own.
+func (s *Spec) Job(volume func(name string) corev1.VolumeSource) *batchv1.Job {
+	one, hour, deadline := int32(1), int32(3600), int64(s.Deadline.Seconds())
+	name := s.Label + "-" + strings.ToLower(rand.Text()[:10]) // which no other has, also if it is made in the same moment elsewhere
+	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{s.Label: name}}
+	env := func(name, field string) corev1.EnvVar {
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}}
+	}
+	container := corev1.Container{
+		Name: "postage", Image: s.Image, Args: s.Args,
+		Env: []corev1.EnvVar{
+			env("POSTAGE_POD", "metadata.name"), env("POSTAGE_NAMESPACE", "metadata.namespace"),
+			env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
+			env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
+		},
+		VolumeMounts: []corev1.VolumeMount{{Name: "volume", MountPath: s.Folder}},
+	}
+	if s.CPU > 0 {
+		list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(s.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse(s.Memory)}
+		container.Resources = corev1.ResourceRequirements{Requests: list, Limits: list}
+	}
+	return &batchv1.Job{
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: &hour,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: s.ServiceAccount, HostNetwork: s.HostNetwork,
+					Containers: []corev1.Container{container}, Volumes: []corev1.Volume{{Name: "volume", VolumeSource: volume(name)}},
+				},
+			},
+		},
+	}
 }
 
 // Refusing is how long a cluster may refuse what is asked: a server that has just started knows no
@@ -81,12 +153,12 @@ const Refusing = 10 * time.Second
 
 // Delete deletes a Job and all that it owns. It tries again for half a minute, or as long as the
 // cluster may refuse it.
-func Delete(ctx context.Context, jobs *api.Client[*batchv1.Job, *batchv1.JobList], name string) error {
+func (c *Client) Delete(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	background := metav1.DeletePropagationBackground
 	for began := time.Now(); ; {
-		err := jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+		err := c.Jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
 		if err == nil || apierrors.IsNotFound(err) {
 			return nil
 		}

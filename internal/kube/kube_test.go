@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
-	"postage/internal/kube/api"
 )
 
 // Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
@@ -18,7 +18,7 @@ import (
 func TestNamesDiffer(t *testing.T) {
 	taken := map[string]bool{}
 	for range 1000 {
-		name := kube.Name("postage-load-")
+		name := (&kube.Spec{Label: "postage-load"}).Job(func(string) (v corev1.VolumeSource) { return v }).Name
 		if faults := validation.IsDNS1123Label(name + "-99-abcde"); taken[name] || len(faults) > 0 {
 			t.Fatalf("%s: taken: %v, %q", name, taken[name], faults)
 		}
@@ -40,11 +40,11 @@ func TestDeleteRefused(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
 	}))
 	defer server.Close()
-	client, err := api.Connect(&rest.Config{Host: server.URL}, nil)
+	client, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kube.Delete(t.Context(), api.Jobs.In(client, "default"), "job"); err != nil || asked.Load() != 2 {
+	if err := client.Delete(t.Context(), "job"); err != nil || asked.Load() != 2 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 }

@@ -31,7 +31,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
 	"postage/internal/kube/api"
@@ -62,30 +61,13 @@ type Plan struct {
 }
 
 // Client works in one namespace of a cluster.
-type Client struct {
-	namespace string
-	jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
-	maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
-	pods      *api.Client[*corev1.Pod, *corev1.PodList]
-	nodes     *api.Client[*corev1.Node, *corev1.NodeList]
-}
+type Client struct{ *kube.Client }
 
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
 // namespace there ("" for the kubeconfig's).
 func Open(kubeconfig, namespace string) (*Client, error) {
-	config, namespace, err := kube.Config(kubeconfig, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return newClient(config, namespace)
-}
-
-func newClient(config *rest.Config, namespace string) (*Client, error) {
-	c, err := api.Connect(config, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), pods: api.Pods.In(c, namespace), nodes: api.Nodes.In(c, "")}, nil
+	c, err := kube.Open(kubeconfig, namespace)
+	return &Client{c}, err
 }
 
 // Pools returns the pools that labels name: "key=value,value" as it stands, and for "key" one for
@@ -129,7 +111,7 @@ func (c *Client) Pools(ctx context.Context, labels []string) ([]Pool, error) {
 
 // values returns those that nodes have of a label.
 func (c *Client) values(ctx context.Context, key string) ([]string, error) {
-	nodes, err := c.nodes.List(ctx, metav1.ListOptions{LabelSelector: key})
+	nodes, err := api.Nodes.In(c.Cluster, "").List(ctx, metav1.ListOptions{LabelSelector: key})
 	if err != nil {
 		return nil, fmt.Errorf("list the nodes that have the label %s (%s=VALUE,VALUE needs no right to list them): %w", key, key, err)
 	}
@@ -147,47 +129,29 @@ func (c *Client) values(ctx context.Context, key string) ([]string, error) {
 }
 
 func (p *Plan) job(pool Pool) *batchv1.Job {
-	pointer := func(n int32) *int32 { return &n }
-	name := kube.Name("postage-run-")
-	labels := map[string]string{label: name}
 	keys := map[string]bool{} // pools of different labels may wait for one node
 	for _, pool := range p.Pools {
 		keys[pool.Key] = true
 	}
-	deadline := int64((time.Duration(len(keys))*p.Budget + patience).Seconds())
-	room := corev1.Volume{Name: "record", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-		Spec: batchv1.JobSpec{
-			Completions: pointer(1), Parallelism: pointer(1), BackoffLimit: pointer(0),
-			ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: pointer(3600),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: p.ServiceAccount, HostNetwork: p.HostNetwork,
-					NodeSelector: map[string]string{pool.Key: pool.Value},
-					Containers: []corev1.Container{{
-						Name: "run", Image: p.Image, Args: p.Args, WorkingDir: folder,
-						Env: []corev1.EnvVar{
-							kube.Env("POSTAGE_NAMESPACE", "metadata.namespace"),
-							kube.Env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
-							kube.Env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
-							{Name: "TMPDIR", Value: folder},
-						},
-						Resources:    kube.Processors(p.CPU, "2Gi"),
-						VolumeMounts: []corev1.VolumeMount{{Name: room.Name, MountPath: folder}},
-						// A pod's status then ends with the last lines of its log.
-						TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-					}},
-					Volumes: []corev1.Volume{room},
-					Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-						TopologyKey:   corev1.LabelHostname,
-						LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpExists}}},
-					}}}},
-				},
-			},
-		},
+	spec := kube.Spec{
+		Label: label, Args: p.Args, Image: p.Image, ServiceAccount: p.ServiceAccount, CPU: p.CPU, Memory: "2Gi", HostNetwork: p.HostNetwork,
+		Folder: folder, Deadline: time.Duration(len(keys))*p.Budget + patience,
 	}
+	job := spec.Job(func(string) corev1.VolumeSource {
+		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	})
+	never, pod := int32(0), &job.Spec.Template.Spec
+	job.Spec.BackoffLimit = &never
+	run := &pod.Containers[0]
+	run.WorkingDir, run.Env = folder, append(run.Env, corev1.EnvVar{Name: "TMPDIR", Value: folder})
+	// A pod's status then ends with the last lines of its log.
+	run.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	pod.NodeSelector = map[string]string{pool.Key: pool.Value}
+	pod.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		TopologyKey:   corev1.LabelHostname,
+		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpExists}}},
+	}}}}
+	return job
 }
 
 // Run has a pool carry out the plan and returns the file that it wrote, with an error if its pod
@@ -195,14 +159,14 @@ func (p *Plan) job(pool Pool) *batchv1.Job {
 // however it ends.
 func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) (file []byte, err error) {
 	job := p.job(pool)
-	_, err = c.jobs.Create(ctx, job, metav1.CreateOptions{})
+	_, err = c.Jobs.Create(ctx, job, metav1.CreateOptions{})
 	if err != nil {
-		err = fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+		err = fmt.Errorf("make a Job in namespace %s: %w", c.Namespace, err)
 		if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
 			return nil, err // the cluster's answer; without one there may be a Job
 		}
 	}
-	defer func() { err = errors.Join(err, kube.Delete(context.WithoutCancel(ctx), c.jobs, job.Name)) }()
+	defer func() { err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), job.Name)) }()
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +185,12 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 		case ctx.Err() != nil:
 			return nil, errors.New("interrupted")
 		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || err != nil && time.Since(readable) > patience:
-			return nil, fmt.Errorf("the Job %s in namespace %s: %w", job.Name, c.namespace, err)
+			return nil, fmt.Errorf("the Job %s in namespace %s: %w", job.Name, c.Namespace, err)
 		case err == nil:
 			readable = time.Now()
 			pod = pod || s.pod
 			if !pod && s.ended == "" && time.Since(began) > 5*time.Second {
-				once(fmt.Sprintf("has no pod: kubectl describe job %s -n %s says why", job.Name, c.namespace))
+				once(fmt.Sprintf("has no pod: kubectl describe job %s -n %s says why", job.Name, c.Namespace))
 			}
 			once(s.state)
 			once(s.said)
@@ -254,15 +218,15 @@ type sight struct {
 
 // look reads the Job first: what it owned when it ended is then read as well.
 func (c *Client) look(ctx context.Context, name string) (*sight, error) {
-	job, err := c.jobs.Get(ctx, name, metav1.GetOptions{})
+	job, err := c.Jobs.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
+	pods, err := c.Pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
+	all, err := c.Maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
 	if err != nil {
 		return nil, err
 	}

@@ -83,10 +83,11 @@ func TestPools(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	c, err := newClient(&rest.Config{Host: server.URL}, "default")
+	open, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &Client{open}
 	for _, r := range []struct {
 		labels []string
 		want   string // names, or the error

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"postage/internal/kube"
 )
 
 // answers is a cluster that always answers the same of a Job.
@@ -71,10 +73,11 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(r.cluster)
 			t.Cleanup(server.Close)
-			c, err := newClient(&rest.Config{Host: server.URL}, "n")
+			open, err := kube.Connect(&rest.Config{Host: server.URL}, "n")
 			if err != nil {
 				t.Fatal(err)
 			}
+			c := &Client{open}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if r.err == "interrupted" {

@@ -7,15 +7,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"postage/internal/kube"
 )
@@ -37,7 +34,7 @@ var pieceBytes = 900_000
 // Worker is the program in a pod.
 type Worker struct {
 	ctx    context.Context
-	client *Client
+	client *kube.Client
 	job    *batchv1.Job // its name and UID
 }
 
@@ -45,16 +42,8 @@ var _ io.Writer = (*Worker)(nil)
 
 // NewWorker returns the worker of the pod that this program runs in.
 func NewWorker(ctx context.Context) (*Worker, error) {
-	config, err := kube.InCluster()
-	if err != nil {
-		return nil, err
-	}
-	client, err := newClient(config, os.Getenv("POSTAGE_NAMESPACE"))
-	if err != nil {
-		return nil, err
-	}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: os.Getenv("POSTAGE_JOB"), UID: types.UID(os.Getenv("POSTAGE_JOB_UID"))}}
-	return &Worker{ctx: ctx, client: client, job: job}, nil
+	client, job, err := kube.InPod()
+	return &Worker{ctx: ctx, client: client, job: job}, err
 }
 
 // Write passes on a line that the program says. One that cannot be passed on is lost, since only
@@ -122,12 +111,5 @@ func split(file []byte) ([]*corev1.ConfigMap, error) {
 
 // put writes a ConfigMap that belongs to the Job.
 func (w *Worker) put(ctx context.Context, name string, object *corev1.ConfigMap) error {
-	object.ObjectMeta = metav1.ObjectMeta{
-		Name: w.job.Name + "-" + name, Labels: map[string]string{label: w.job.Name}, OwnerReferences: kube.OwnedBy(w.job),
-	}
-	_, err := w.client.maps.Update(ctx, object, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = w.client.maps.Create(ctx, object, metav1.CreateOptions{})
-	}
-	return err
+	return w.client.Put(ctx, w.job, label, w.job.Name+"-"+name, object)
 }

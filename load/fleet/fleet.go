@@ -20,7 +20,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
 	"postage/internal/kube/api"
@@ -88,37 +87,20 @@ type report struct {
 }
 
 // Client works in one namespace of a cluster.
-type Client struct {
-	namespace string
-	jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
-	maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
-	pods      *api.Client[*corev1.Pod, *corev1.PodList]
-	secrets   *api.Client[*corev1.Secret, *corev1.SecretList]
-}
+type Client struct{ *kube.Client }
 
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
 // namespace there ("" for the kubeconfig's).
 func Open(kubeconfig, namespace string) (*Client, error) {
-	config, namespace, err := kube.Config(kubeconfig, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return newClient(config, namespace)
-}
-
-func newClient(config *rest.Config, namespace string) (*Client, error) {
-	c, err := api.Connect(config, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), pods: api.Pods.In(c, namespace), secrets: api.Secrets.In(c, namespace)}, nil
+	c, err := kube.Open(kubeconfig, namespace)
+	return &Client{c}, err
 }
 
 // Submit creates the Job and what it owns, and returns its name.
 func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
-	job, err := c.jobs.Create(ctx, p.job(), metav1.CreateOptions{})
+	job, err := c.Jobs.Create(ctx, p.job(), metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+		return "", fmt.Errorf("make a Job in namespace %s: %w", c.Namespace, err)
 	}
 	defer func() {
 		if err != nil {
@@ -126,8 +108,8 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 		}
 	}()
 	owned := metav1.ObjectMeta{Name: job.Name, Labels: map[string]string{label: job.Name}, OwnerReferences: kube.OwnedBy(job)}
-	if _, err := c.secrets.Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
-		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.namespace, err)
+	if _, err := api.Secrets.In(c.Cluster, c.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.Namespace, err)
 	}
 	text, err := json.Marshal(published{
 		Workers: p.Workers, Proto: p.Proto, Rate: p.Rate, Poisson: p.Poisson, Seed: rand.Uint64(), Duration: p.Duration, Patience: p.Patience,
@@ -137,53 +119,28 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	}
 	plan := &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"plan": string(text)}}
 	plan.Labels = nil // which is for the workers' reports
-	if _, err := c.maps.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
-		return "", fmt.Errorf("make a ConfigMap in namespace %s: %w", c.namespace, err)
+	if _, err := c.Maps.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("make a ConfigMap in namespace %s: %w", c.Namespace, err)
 	}
 	return job.Name, nil
 }
 
 func (p *Plan) job() *batchv1.Job {
-	pointer := func(n int32) *int32 { return &n }
-	name := kube.Name("postage-load-")
-	deadline := int64((p.Duration + p.Patience + 10*time.Minute).Seconds())
-	replacement, indexed := batchv1.Failed, batchv1.IndexedCompletion
-	labels := map[string]string{label: name}
-	container := corev1.Container{
-		Name: "load", Image: p.Image, Args: p.Args,
-		Env: []corev1.EnvVar{
-			kube.Env("POSTAGE_POD", "metadata.name"), kube.Env("POSTAGE_NAMESPACE", "metadata.namespace"),
-			kube.Env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
-			kube.Env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
-		},
-		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folder, ReadOnly: true}},
-		Resources:    kube.Processors(p.CPU, "512Mi"),
+	spec := kube.Spec{
+		Label: label, Args: p.Args, Image: p.Image, ServiceAccount: p.ServiceAccount, CPU: p.CPU, Memory: "512Mi", HostNetwork: p.HostNetwork,
+		Folder: folder, Deadline: p.Duration + p.Patience + 10*time.Minute,
 	}
-	apart := corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-		TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
-	}}
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-		Spec: batchv1.JobSpec{
-			Completions: pointer(int32(p.Workers)), Parallelism: pointer(int32(p.Workers)), CompletionMode: &indexed,
-			BackoffLimitPerIndex: pointer(3), PodReplacementPolicy: &replacement,
-			ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: pointer(3600),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: p.ServiceAccount, HostNetwork: p.HostNetwork,
-					Containers: []corev1.Container{container},
-					Volumes:    []corev1.Volume{{Name: "plan", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}},
-					Affinity:   &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{apart}}},
-				},
-			},
-		},
-	}
-}
-
-// Delete deletes a Job and all that it owns.
-func (c *Client) Delete(ctx context.Context, job string) error {
-	return kube.Delete(ctx, c.jobs, job)
+	job := spec.Job(func(name string) corev1.VolumeSource {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
+	})
+	workers, again, replacement, indexed := int32(p.Workers), int32(3), batchv1.Failed, batchv1.IndexedCompletion
+	of, pod := &job.Spec, &job.Spec.Template.Spec
+	of.Completions, of.Parallelism, of.CompletionMode, of.BackoffLimitPerIndex, of.PodReplacementPolicy = &workers, &workers, &indexed, &again, &replacement
+	pod.Containers[0].VolumeMounts[0].ReadOnly = true
+	pod.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+		Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: job.Labels}},
+	}}}}
+	return job
 }
 
 // Outcome is the result of a fleet's plan.

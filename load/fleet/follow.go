@@ -60,7 +60,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 		reports: map[string]report{}, ready: map[string]time.Time{}, heard: map[int]time.Time{}, silent: map[int]bool{}, refused: map[string]time.Time{}, why: map[string]bool{},
 	}
 	if err := f.gather(ctx); err != nil {
-		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
+		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.Namespace, err)
 	}
 	if f.plan.Start.IsZero() {
 		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.last)
@@ -234,10 +234,10 @@ func (f *follower) start(ctx context.Context) error {
 func (f *follower) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	job, err := f.jobs.Get(short, f.job, metav1.GetOptions{})
+	job, err := f.Jobs.Get(short, f.job, metav1.GetOptions{})
 	if err == nil {
 		var object *corev1.ConfigMap
-		if object, err = f.maps.Get(short, f.job, metav1.GetOptions{}); err == nil {
+		if object, err = f.Maps.Get(short, f.job, metav1.GetOptions{}); err == nil {
 			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
 			f.version = object.ResourceVersion
 		}
@@ -289,7 +289,7 @@ func (f *follower) look(ctx context.Context) error {
 
 // reasons says, once each, why pods do not run.
 func (f *follower) reasons(ctx context.Context) {
-	pods, err := f.pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
+	pods, err := f.Pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
 	if err != nil {
 		return // it may be without that right
 	}
@@ -304,7 +304,7 @@ func (f *follower) reasons(ctx context.Context) {
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.
 func (f *follower) read(ctx context.Context) error {
-	all, err := f.maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
+	all, err := f.Maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
 	if err != nil {
 		f.last = err
 		return nil
@@ -329,7 +329,7 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 	if err != nil {
 		return err
 	}
-	object, err := f.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
+	object, err := f.Maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		f.version = "" // another command may have published it, or the cluster may have, without answering
 		return err
@@ -341,7 +341,7 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 // watch calls each with every ConfigMap of a selection that is there, that comes or that changes,
 // until it returns false or the server ends the watch.
 func (c *Client) watch(ctx context.Context, selection metav1.ListOptions, each func(*corev1.ConfigMap) bool) error {
-	events, err := c.maps.Watch(ctx, selection) // without a version: what is there comes first
+	events, err := c.Maps.Watch(ctx, selection) // without a version: what is there comes first
 	if err != nil {
 		return err
 	}

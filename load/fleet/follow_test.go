@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"postage/internal/kube"
 )
 
 // Why pods do not run is said at the first look at a Job that has not begun, once. (TestFleet/image
@@ -31,10 +33,11 @@ func TestReasonsOfPods(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	defer server.Close()
-	c, err := newClient(&rest.Config{Host: server.URL}, "default")
+	open, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &Client{open}
 	var said []string
 	f := &follower{Client: c, job: "j", say: func(text string) { said = append(said, text) }, why: map[string]bool{}, told: time.Now(), reached: time.Now()}
 	for range 2 {

@@ -12,10 +12,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 
 	"postage/internal/kube"
 	"postage/load"
@@ -24,19 +22,15 @@ import (
 // Work carries out a worker's share of a plan, in a pod of the Job: it says that it is ready, waits
 // for the start, and reports until it has ended. If it cannot report, it stops.
 func Work(ctx context.Context, plan load.Plan) error {
-	config, err := kube.InCluster()
+	c, job, err := kube.InPod()
 	if err != nil {
 		return err
 	}
-	c, err := newClient(config, os.Getenv("POSTAGE_NAMESPACE"))
-	if err != nil {
-		return err
-	}
-	w := &worker{client: c, job: os.Getenv("POSTAGE_JOB"), uid: types.UID(os.Getenv("POSTAGE_JOB_UID")), name: os.Getenv("POSTAGE_POD")}
+	w := &worker{client: &Client{c}, job: job, name: os.Getenv("POSTAGE_POD")}
 	if w.index, err = strconv.Atoi(os.Getenv("JOB_COMPLETION_INDEX")); err != nil {
 		return fmt.Errorf("a worker of a fleet is a pod of an Indexed Job: %w", err)
 	}
-	object, err := c.maps.Get(ctx, w.job, metav1.GetOptions{})
+	object, err := c.Maps.Get(ctx, w.job.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
@@ -90,12 +84,12 @@ func planOf(object *corev1.ConfigMap) (*published, error) {
 }
 
 type worker struct {
-	client    *Client
-	job, name string
-	uid       types.UID
-	index     int
-	final     bool // it sends no more reports
-	last      report
+	client *Client
+	job    *batchv1.Job // its name and UID
+	name   string
+	index  int
+	final  bool // it sends no more reports
+	last   report
 }
 
 // ready reports that the connections are open, and waits until the start time is published.
@@ -119,7 +113,7 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 
 // await watches the plan until a condition holds.
 func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
-	selection := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", w.job).String()}
+	selection := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", w.job.Name).String()}
 	for {
 		err := w.client.watch(ctx, selection, func(object *corev1.ConfigMap) bool {
 			if p, err := planOf(object); err == nil && holds(p) {
@@ -169,13 +163,5 @@ func (w *worker) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	object := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.job}, OwnerReferences: kube.OwnedBy(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: w.job, UID: w.uid}})},
-		Data:       map[string]string{"report": string(text)},
-	}
-	_, err = w.client.maps.Update(ctx, object, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = w.client.maps.Create(ctx, object, metav1.CreateOptions{})
-	}
-	return err
+	return w.client.Put(ctx, w.job, label, w.name, &corev1.ConfigMap{Data: map[string]string{"report": string(text)}})
 }
