@@ -127,6 +127,8 @@ func (s *Spec) Job(volume func(name string) corev1.VolumeSource) *batchv1.Job {
 			env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
 		},
 		VolumeMounts: []corev1.VolumeMount{{Name: "volume", MountPath: s.Folder}},
+		// A pod's status then ends with the last lines of its log.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 	if s.CPU > 0 {
 		list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(s.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse(s.Memory)}

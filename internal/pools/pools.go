@@ -144,8 +144,6 @@ func (p *Plan) job(pool Pool) *batchv1.Job {
 	job.Spec.BackoffLimit = &never
 	run := &pod.Containers[0]
 	run.WorkingDir, run.Env = folder, append(run.Env, corev1.EnvVar{Name: "TMPDIR", Value: folder})
-	// A pod's status then ends with the last lines of its log.
-	run.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	pod.NodeSelector = map[string]string{pool.Key: pool.Value}
 	pod.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		TopologyKey:   corev1.LabelHostname,

@@ -265,11 +265,12 @@ func (f *follower) look(ctx context.Context) error {
 		}
 	}
 	if f.plan.Start.IsZero() {
-		if now.Sub(f.told) > 2*quiet {
+		late := now.Sub(f.told) > 2*quiet
+		if late {
 			f.told = now
 			f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers()), f.plan.Workers))
 		}
-		f.reasons(short)
+		f.reasons(short, late)
 		return nil
 	}
 	for index, pod := range f.workers() {
@@ -287,18 +288,27 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// reasons says, once each, why pods do not run.
-func (f *follower) reasons(ctx context.Context) {
+// reasons says, once each, why pods do not run or, if it is late, that there are too few: a quota
+// does that.
+func (f *follower) reasons(ctx context.Context, late bool) {
 	pods, err := f.Pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
 	if err != nil {
 		return // it may be without that right
 	}
+	once := func(why, text string) {
+		if !f.why[why] {
+			f.why[why] = true
+			f.say(text)
+		}
+	}
 	for i := range pods.Items {
 		state, ended := kube.StateOf(&pods.Items[i])
-		if why := cmp.Or(ended, state); why != "" && pods.Items[i].Status.Phase != corev1.PodRunning && !f.why[why] {
-			f.why[why] = true
-			f.say(fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
+		if why := cmp.Or(ended, state); why != "" && pods.Items[i].Status.Phase != corev1.PodRunning {
+			once(why, fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
 		}
+	}
+	if n := len(pods.Items); late && n < f.plan.Workers {
+		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.Namespace))
 	}
 }
 

@@ -48,4 +48,32 @@ func TestReasonsOfPods(t *testing.T) {
 	if len(said) != 1 || said[0] != "the pod p: waits: ErrImagePull: none:1: not found" {
 		t.Errorf("%q", said)
 	}
+	f.told = time.Now().Add(-3 * quiet) // two pods, and a quota has no room for the third
+	if err := f.look(t.Context()); err != nil || len(said) != 3 || said[2] != "there are 2 of 3 pods: kubectl describe job j -n default says why" {
+		t.Errorf("%v, %q", err, said)
+	}
+}
+
+// A worker whose clock is an hour off says so in place of sending nothing, or an hour too late.
+func TestClockOfWorker(t *testing.T) {
+	for off, want := range map[time.Duration]string{
+		-time.Hour: "clock is 1h0m0s ahead of the API server's", time.Hour: "clock is 1h0m0s behind the API server's", 0: "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(&corev1.ConfigMap{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Add(off))},
+			})
+		}))
+		open, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &worker{client: &Client{open}, job: new(batchv1.Job), name: "w"}
+		err = w.checkClock(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", off, err, want)
+		}
+		server.Close()
+	}
 }

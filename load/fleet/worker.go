@@ -103,12 +103,39 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
+	if err := w.checkClock(ctx); err != nil {
+		return time.Time{}, err
+	}
 	p, err := w.await(ctx, func(p *published) bool { return !p.Start.IsZero() })
 	if err != nil {
 		return time.Time{}, err
 	}
 	w.last.Released = time.Now()
 	return p.Start, nil
+}
+
+// clocksMost is by how much a node's clock may differ from the API server's, whose times are whole
+// seconds.
+const clocksMost = 10 * time.Second
+
+// checkClock rejects a clock by which the worker would begin at another time than the others: its
+// requests would be left out as past, or come when nobody waits for them any more.
+func (w *worker) checkClock(ctx context.Context) error {
+	before := time.Now()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: w.name + "-"}}
+	created, err := w.client.Maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return nil // the cluster does not answer now, and what it says later is too late for this
+	}
+	server, after := created.CreationTimestamp.Time, time.Now()
+	switch {
+	case server.IsZero():
+	case before.Sub(server) > clocksMost:
+		return fmt.Errorf("this node's clock is %v ahead of the API server's: set it, as by NTP", before.Sub(server).Round(5*time.Second))
+	case server.Sub(after) > clocksMost:
+		return fmt.Errorf("this node's clock is %v behind the API server's: set it, as by NTP", server.Sub(after).Round(5*time.Second))
+	}
+	return nil
 }
 
 // await watches the plan until a condition holds.
