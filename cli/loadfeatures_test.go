@@ -23,7 +23,7 @@ import (
 
 // Each row of the table of features names a test that exists.
 func TestLoadFeatures(t *testing.T) {
-	docs, err := os.ReadFile("../docs/load.md")
+	docs, err := os.ReadFile("../docs/evidence/load.md")
 	if err != nil {
 		t.Fatal(err)
 	}
