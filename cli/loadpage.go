@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"postage/internal/report"
 	"postage/load"
 )
@@ -31,4 +33,60 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 		}
 		p.Distribution = append(p.Distribution, report.LoadQuantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
 	}
+}
+
+// loadForm is a result in the form that scripts read.
+func loadForm(r *load.Result, proto string) report.Load {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	number := func(f float64) *float64 { return &f }
+	form := report.Load{
+		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
+		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent,
+	}
+	if r.Rate > 0 {
+		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
+	}
+	form.Statuses = map[string]int64{}
+	for status, n := range r.Statuses {
+		form.Statuses[load.StatusName(status)] = n
+	}
+	if r.CPU >= 0 {
+		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
+	}
+	if r.Sent+r.Received > 0 {
+		form.MessagesSent, form.MessagesReceived = &r.Sent, &r.Received
+	}
+	known := func(q float64) bool { return form.Valid && r.OnTime(q) }
+	if form.LatencyNS = quantiles(r.Latency, 1, known); r.MessageLatency != nil && form.Valid {
+		form.MessageLatencyNS = quantiles(r.MessageLatency, 1, func(float64) bool { return true })
+	}
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		form.Targets = append(form.Targets, report.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed,
+			LatencyNS: quantiles(t.Latency, 1e3, func(q float64) bool { return known(q) && t.Done > 0 })})
+	}
+	return form
+}
+
+// quantiles are those of a histogram's latencies that are known, in units of so many ns, as scripts
+// read them.
+func quantiles(h *hdrhistogram.Histogram, unit float64, known func(q float64) bool) map[string]*float64 {
+	all := map[string]*float64{}
+	for _, q := range append([]float64{100}, load.Percentiles...) {
+		name := fmt.Sprintf("p%g", q)
+		if q == 100 {
+			name = "max"
+		}
+		if all[name] = nil; known(q) {
+			ns := float64(h.ValueAtQuantile(q)) * unit
+			all[name] = &ns
+		}
+	}
+	return all
 }

@@ -83,8 +83,8 @@ type Plan struct {
 	GiveUp time.Duration
 	// Most, if not 0, is how many requests are sent without a rate.
 	Most int64
-	// Patience is how long requests under way are waited for at the end; 0 is 30 s. Requests that have no answer then have
-	// failed.
+	// Patience is how long requests under way are waited for at the end; 0 is 30 s. Requests that
+	// have no answer then have failed.
 	Patience time.Duration
 	// Workers, if not 0, is the number of workers that share the plan. Worker is the number of this
 	// one, which sends the requests k with k mod Workers = Worker.

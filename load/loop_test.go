@@ -42,7 +42,8 @@ func TestLoopGivesUpAfterGoAway(t *testing.T) {
 			return dialTCP(ctx, u)
 		})
 		unanswered(t, 4, line)
-		// One if patience ends before the server leaves. TestLoopReplacesConnections has them replaced.
+		// One if patience ends before the server leaves. TestLoopReplacesConnections has them
+		// replaced.
 		if n := dials.Load(); n > 2 {
 			t.Errorf("%d connections were tried, want 2 at most", n)
 		}

@@ -20,7 +20,8 @@ type Pacer interface {
 
 var _ = []Pacer{Constant{}, Stages{}, Times{}}
 
-// Constant is a constant rate for some time. A rate of 0 is as many requests as the lines can carry.
+// Constant is a constant rate for some time. A rate of 0 is as many requests as the lines can
+// carry.
 type Constant struct {
 	Rate float64 // requests a second
 	For  time.Duration

@@ -73,8 +73,8 @@ func (b *bed) twoAttach(t *testing.T) {
 	b.gone(t, job)
 }
 
-// A quota leaves room for one of two pods. The command says that one is missing and where the reason
-// is; when there is room, the fleet begins.
+// A quota leaves room for one of two pods. The command says that one is missing and where the
+// reason is; when there is room, the fleet begins.
 func (b *bed) quota(t *testing.T) {
 	quotas := api.ConfigMaps.In(b.Client, "default").GetClient()
 	limit := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}}
