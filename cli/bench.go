@@ -49,7 +49,7 @@ A benchmark that fails, skips, hangs or ends its process is told in a line, and 
 others are measured.
 
 Exit status: 0 measured; 1 some benchmark could not be; 2 wrong usage, or nothing could
-be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`" + `: 0 all
+be measured; 130 interrupted. With --gate they are those of ` + "`postage compare --gate`" + `: 0 all
 passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little time is.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
@@ -333,23 +333,19 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 }
 
 func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
+	form := report.Form{JSON: flags.json, Markdown: flags.markdown, Color: colorful(cmd)}
 	switch {
-	case flags.column != "" && flags.markdown:
-		return report.Markdown(cmd.OutOrStdout(), rec, nil)
 	case flags.column != "" && !flags.json:
-		for _, note := range notes {
-			say(cmd, "not compared: %s", note)
+		if !flags.markdown {
+			for _, note := range notes {
+				say(cmd, "not compared: %s", note)
+			}
 		}
-		return report.Terminal(cmd.OutOrStdout(), rec, nil, colorful(cmd))
-	case flags.json && changes == nil:
-		return report.JSON(cmd.OutOrStdout(), rec)
-	case flags.json:
+		return report.Record(cmd.OutOrStdout(), rec, nil, form)
+	case flags.json && changes != nil:
 		changes.Warnings = append(changes.Warnings, notes...)
-		return report.ChangesJSON(cmd.OutOrStdout(), changes)
-	case flags.markdown:
-		return report.BenchMarkdown(cmd.OutOrStdout(), rec, changes, notes)
 	}
-	return report.BenchTerminal(cmd.OutOrStdout(), rec, changes, notes, colorful(cmd))
+	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, form)
 }
 
 // mostProfiled is how many benchmarks are profiled. Each takes about 10 s.
@@ -376,13 +372,10 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 			say(cmd, "%v", err)
 			continue
 		}
-		switch {
-		case flags.json:
+		if flags.json {
 			say(cmd, "profiles saved as %s and %s", p.Old, p.New)
-		case flags.markdown:
-			err = report.BenchProfileMarkdown(cmd.OutOrStdout(), p)
-		default:
-			err = report.BenchProfileTerminal(cmd.OutOrStdout(), p, colorful(cmd))
+		} else {
+			err = p.Print(cmd.OutOrStdout(), report.Form{Markdown: flags.markdown, Color: colorful(cmd)})
 		}
 		if err != nil {
 			return err

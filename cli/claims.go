@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/claims"
-	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 )
 
 func (p program) claimsCommand() *cobra.Command {
-	var asJSON, asMarkdown, measure bool
+	var flags formFlags
+	var measure bool
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "claims [RUN...]",
@@ -33,22 +33,13 @@ not. With --measure it measures the rows that the claims are about first.`,
 			if err != nil {
 				return err
 			}
-			checked := claims.Check(claims.All(), runs)
-			switch {
-			case asJSON:
-				return report.ClaimsJSON(cmd.OutOrStdout(), checked)
-			case asMarkdown:
-				return report.ClaimsMarkdown(cmd.OutOrStdout(), checked)
-			}
-			return report.ClaimsTerminal(cmd.OutOrStdout(), checked)
+			return claims.Check(claims.All(), runs).Print(cmd.OutOrStdout(), flags.form(cmd))
 		},
 	}
+	flags.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
 	f.BoolVar(&measure, "measure", false, "measure the rows first")
 	f.DurationVar(&budget, "budget", 10*time.Minute, "total time that measuring may take")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
 

@@ -14,9 +14,15 @@ import (
 	"postage/record"
 )
 
+// compareFlags are the flags of `postage compare`.
+type compareFlags struct {
+	formFlags
+	force, machines, gate bool
+	thresholds, junit     string
+}
+
 func (p program) compareCommand() *cobra.Command {
-	var asJSON, asMarkdown, force, machines bool
-	var thresholds string
+	var flags compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare [RUN | OLD NEW | --machines RUN...]",
 		Short: "Compare two saved runs, or the two sides of one, row by row",
@@ -24,11 +30,17 @@ func (p program) compareCommand() *cobra.Command {
 row is compared with its old version, which took part in the same rounds. A row is
 regressed only if the change is beyond chance, over all rows together, and beyond the
 threshold; it passed only if any slowdown must be under the threshold; else it is
-inconclusive.
+inconclusive. The threshold of a time is 3%, or what could be seen of the row if that is
+more, at most 10%, unless --thresholds has one; allocations, bytes and sizes are exact.
+
+--gate fails if a row of such a run regressed. Exit status: 0 all rows passed, 1 some row
+regressed, 2 there is no answer (the run is missing, damaged, empty or without --against, or
+lost rows that the revision had), 3 inconclusive: no row regressed, but some may have, as
+they had too little time or vary too much; the output says which --budget would do.
 
 Of two runs it prints how the time of each row changed, as a multiple of the baseline's
-in the same run, so that a slower machine cancels out. That is advice:
-runs of the same code differ too, and how often is printed with it.
+in the same run, so that a slower machine cancels out. That is advice, which --gate
+refuses: runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them anyway, and says so
 on every line. With --machines, any number of runs are shown side by side instead: each
@@ -36,57 +48,66 @@ row's ratio to its case's baseline on the same machine, and where the intervals 
 ratios are apart.`,
 		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
-  postage run {case} --against main && postage compare
+  postage run {case} --against main && postage compare --gate
+  postage compare run.txt --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"
   postage compare --machines laptop.txt server.txt`),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if machines {
-				return nil
-			}
-			return atMostTwoRuns(cmd, args)
-		},
+		Args:              func(cmd *cobra.Command, args []string) error { return flags.check(args) },
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if machines {
-				return compareMachines(cmd, args, asJSON, asMarkdown)
+			if flags.machines {
+				return compareMachines(cmd, args, flags.form(cmd))
 			}
-			limits, err := loadThresholds(thresholds)
-			if err != nil {
-				return err
-			}
-			c, err := compareArguments(args, limits)
-			if err != nil {
-				return err
-			}
-			if c.AcrossMachines && !force {
-				return otherMachine(c, "--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
-			}
-			switch {
-			case asJSON:
-				return report.ChangesJSON(cmd.OutOrStdout(), c)
-			case asMarkdown:
-				return report.ChangesMarkdown(cmd.OutOrStdout(), c)
-			}
-			return report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
+			return compare(cmd, args, &flags)
 		},
 	}
+	flags.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
-	f.BoolVar(&force, "force", false, "compare runs of different machines")
-	f.BoolVar(&machines, "machines", false, "compare the runs' machines, by ratios alone")
-	f.StringVar(&thresholds, "thresholds", "", thresholdsUsage)
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
-	for _, other := range []string{"force", "thresholds"} {
+	f.BoolVar(&flags.gate, "gate", false, "fail if a row regressed; Markdown is for a job's summary")
+	f.StringVar(&flags.junit, "junit", "", "with --gate: write JUnit XML to `file` as well")
+	f.BoolVar(&flags.force, "force", false, "compare runs of different machines")
+	f.BoolVar(&flags.machines, "machines", false, "compare the runs' machines, by ratios alone")
+	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
+	for _, other := range []string{"force", "thresholds", "gate"} {
 		cmd.MarkFlagsMutuallyExclusive("machines", other)
 	}
 	return cmd
 }
 
-// compareMachines prints runs side by side, each under its file's name.
-func compareMachines(cmd *cobra.Command, args []string, asJSON, asMarkdown bool) error {
-	if len(args) < 2 {
+// check refuses runs that cannot be compared so.
+func (f *compareFlags) check(args []string) error {
+	switch {
+	case f.machines && len(args) < 2:
 		return hinted(fmt.Errorf("--machines compares two runs or more, not %d", len(args)), "`postage compare --machines laptop.txt server.txt`")
+	case f.junit != "" && !f.gate:
+		return hinted(errors.New("--junit goes with --gate"), "`postage compare --gate --junit gate.xml`")
+	case len(args) > 2 && !f.machines:
+		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
+	case f.gate && len(args) == 2:
+		return oneSided(args[0])
 	}
+	return nil
+}
+
+// compare prints how two runs, or the sides of one, differ.
+func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
+	limits, err := loadThresholds(flags.thresholds)
+	if err != nil {
+		return err
+	}
+	c, err := compareArguments(args, limits)
+	switch {
+	case err != nil:
+		return err
+	case flags.gate:
+		return gate(cmd, c, flags.form(cmd), flags.junit)
+	case c.AcrossMachines && !flags.force:
+		return otherMachine(c, "--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
+	}
+	return report.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
+}
+
+// compareMachines prints runs side by side, each under its file's name.
+func compareMachines(cmd *cobra.Command, args []string, form report.Form) error {
 	var names []string
 	var records []*record.Record
 	for _, arg := range args {
@@ -100,24 +121,7 @@ func compareMachines(cmd *cobra.Command, args []string, asJSON, asMarkdown bool)
 	if len(m.Rows) == 0 {
 		return hinted(errors.New("no run has a row with figures"), "`postage show` prints what a run has")
 	}
-	return printMachines(cmd, m, asJSON, asMarkdown)
-}
-
-func printMachines(cmd *cobra.Command, m *verdict.Machines, asJSON, asMarkdown bool) error {
-	switch {
-	case asJSON:
-		return report.MachinesJSON(cmd.OutOrStdout(), m)
-	case asMarkdown:
-		return report.MachinesMarkdown(cmd.OutOrStdout(), m)
-	}
-	return report.MachinesTerminal(cmd.OutOrStdout(), m, colorful(cmd))
-}
-
-func atMostTwoRuns(_ *cobra.Command, args []string) error {
-	if len(args) > 2 {
-		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
-	}
-	return nil
+	return report.Machines(cmd.OutOrStdout(), m, form)
 }
 
 // compareArguments compares the two named runs, or the two sides of the one.

@@ -30,69 +30,20 @@ const (
 
 const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (default time: 3%, or what can be seen; all else 0)"
 
-func (p program) gateCommand() *cobra.Command {
-	var flags struct {
-		thresholds, junit string
-		json, markdown    bool
+// gate prints a comparison, and fails if something regressed or there is no answer.
+func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string) error {
+	if err := answers(cmd, c); err != nil {
+		return err
 	}
-	cmd := &cobra.Command{
-		Use:   "gate [RUN]",
-		Short: "Fail if a run against a revision found something slower",
-		Long: `Gates a run, the latest if none is given, that was made with run --against: each row against
-its old version, which took turns with it. Times are gated beyond chance and beyond the
-threshold; allocations, bytes and sizes exactly. The threshold of a time is 3%, or what
-could be seen of the row if that is more, at most 10%, unless --thresholds has one.
-
-Two runs that did not take turns cannot be gated: the difference may not come from the
-code. postage compare prints how they differ, as advice.
-
-Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (the run is
-missing, damaged, empty or without --against, or lost rows that the revision had),
-3 inconclusive: no row regressed, but some may have, as they had too little time or vary
-too much; the output says which --budget would do.`,
-		Example: p.example().expand(`  postage run {case} --against main && postage gate
-  postage gate run.txt --thresholds gate.yaml --junit gate.xml
-  postage gate run.txt --markdown >> "$GITHUB_STEP_SUMMARY"`),
-		Args:              cobra.MatchAll(atMostTwoRuns, oneSided),
-		ValidArgsFunction: completeRuns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			limits, err := loadThresholds(flags.thresholds)
-			if err != nil {
-				return err
-			}
-			c, err := compareArguments(args, limits)
-			if err != nil {
-				return err
-			}
-			if err := answers(cmd, c); err != nil {
-				return err
-			}
-			if flags.junit != "" {
-				if err := writeFile(flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
-					return err
-				}
-			}
-			switch {
-			case flags.json:
-				err = report.ChangesJSON(cmd.OutOrStdout(), c)
-			case flags.markdown:
-				err = report.GateMarkdown(cmd.OutOrStdout(), c)
-			default:
-				err = report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
-			}
-			if err != nil {
-				return err
-			}
-			return gateStatus(c)
-		},
+	if junit != "" {
+		if err := writeFile(junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
+			return err
+		}
 	}
-	f := cmd.Flags()
-	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
-	f.BoolVar(&flags.json, "json", false, "print JSON")
-	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, for a job's summary")
-	f.StringVar(&flags.junit, "junit", "", "write JUnit XML to `file` as well")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
-	return cmd
+	if err := report.Gate(cmd.OutOrStdout(), c, form); err != nil {
+		return err
+	}
+	return gateStatus(c)
 }
 
 // gateStatus is the error that decides a gate's exit code.
@@ -107,12 +58,9 @@ func gateStatus(c *verdict.Changes) error {
 }
 
 // oneSided refuses two runs, which cannot be gated.
-func oneSided(_ *cobra.Command, args []string) error {
-	if len(args) < 2 {
-		return nil
-	}
+func oneSided(old string) error {
 	against := "REVISION"
-	if rec, err := loadRun(args[0]); err == nil && rec.Run.Commit != "" {
+	if rec, err := loadRun(old); err == nil && rec.Run.Commit != "" {
 		against = strings.TrimSuffix(rec.Run.Commit, build.Dirty)
 	}
 	return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),

@@ -92,7 +92,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"three runs", []string{one, one, one}, 2, "want two runs"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			code, stdout, stderr := command(append([]string{"gate"}, r.args...)...)
+			code, stdout, stderr := command(append([]string{"compare", "--gate"}, r.args...)...)
 			if code != r.code || !strings.Contains(stdout+stderr, r.says) {
 				t.Errorf("exit %d, want %d and %q:\n%s%s", code, r.code, r.says, stdout, stderr)
 			}
@@ -126,8 +126,8 @@ func TestTooLittleTime(t *testing.T) {
 	} {
 		file := saved(t, folder, name+".txt", of.rec)
 		for form, outcome := range map[string]string{"": "\ninconclusive: ", "--markdown": "### Postage: inconclusive\n\n", "--json": `"outcome": "inconclusive",` + "\n  \"recipe\": \""} {
-			code, stdout, stderr := command(strings.Fields("gate " + file + " " + form)...)
-			if code != 3 || !strings.Contains(stdout, outcome+of.recipe) {
+			code, stdout, stderr := command(strings.Fields("compare --gate " + file + " " + form)...)
+			if code != 3 || !strings.Contains(strings.ReplaceAll(stdout, "\n  --budget", " --budget"), outcome+of.recipe) {
 				t.Errorf("%s %s: exit %d, want 3 and %q:\n%s%s", name, form, code, outcome+of.recipe, stdout, stderr)
 			}
 		}
@@ -135,7 +135,7 @@ func TestTooLittleTime(t *testing.T) {
 	// A benchmark's forms are others, and its gate is this one.
 	var text strings.Builder
 	changes := verdict.ComparePaired(few, verdict.DefaultThresholds())
-	if err := errors.Join(report.BenchTerminal(&text, few, changes, nil, false), report.BenchMarkdown(&text, few, changes, nil)); err != nil {
+	if err := errors.Join(report.Bench(&text, few, changes, nil, report.Form{}), report.Bench(&text, few, changes, nil, report.Form{Markdown: true})); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\ninconclusive: too little time for 5 of 5 rows", "### Benchmarks: inconclusive\n\ntoo little time for 5 of 5 rows"} {
@@ -152,7 +152,7 @@ func TestTooLittleTime(t *testing.T) {
 func TestGateOfSameCode(t *testing.T) {
 	rec := gated(1, 0, 1)
 	rec.Rows, rec.Run.Patterns, rec.Run.Warnings = nil, []string{"./...", "-against=abc1234"}, []string{"5 of 5 are the same code"}
-	code, stdout, stderr := command("gate", saved(t, t.TempDir(), "same.txt", rec), "--markdown")
+	code, stdout, stderr := command("compare", "--gate", saved(t, t.TempDir(), "same.txt", rec), "--markdown")
 	if code != 0 || !strings.HasPrefix(stdout, "### Postage: passed\n") || !strings.Contains(stdout, "5 of 5 are the same code") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -169,11 +169,11 @@ func TestGateOfNewRow(t *testing.T) {
 		rec.Row("Encode/msg=0/op=encode/" + lost).Proof = record.ProofNotPossible + "there is no such row"
 		return saved(t, folder, strings.ReplaceAll(lost, "/", "-")+".txt", rec)
 	}
-	code, stdout, stderr := command("gate", against("codec=a/rev=abc1234"))
+	code, stdout, stderr := command("compare", "--gate", against("codec=a/rev=abc1234"))
 	if code != 0 || !strings.Contains(stdout, "4 passed") || !strings.Contains(stderr, "codec=a: in new only") {
 		t.Errorf("new: exit %d\n%s%s", code, stdout, stderr)
 	}
-	code, stdout, stderr = command("gate", against("codec=b"))
+	code, stdout, stderr = command("compare", "--gate", against("codec=b"))
 	if code != 2 || stdout != "" || !strings.Contains(stderr, "codec=b: in old only") {
 		t.Errorf("lost: exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -186,7 +186,7 @@ func TestGateOutputs(t *testing.T) {
 	if err := os.WriteFile(limits, []byte("time: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := command("gate", a, "--markdown", "--junit", junit, "--thresholds", limits)
+	code, stdout, stderr := command("compare", "--gate", a, "--markdown", "--junit", junit, "--thresholds", limits)
 	if code != 0 || !strings.HasPrefix(stdout, "### Postage: passed") || !strings.Contains(stdout, "time 90%") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -196,10 +196,10 @@ func TestGateOutputs(t *testing.T) {
 	if err := os.WriteFile(limits, []byte("tme: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := command("gate", a, "--thresholds", limits); code != 2 || !strings.Contains(stderr, "tme") || !strings.Contains(stderr, "hint:") {
+	if code, _, stderr := command("compare", "--gate", a, "--thresholds", limits); code != 2 || !strings.Contains(stderr, "tme") || !strings.Contains(stderr, "hint:") {
 		t.Errorf("a misspelt threshold: exit %d: %s", code, stderr)
 	}
-	for _, args := range [][]string{{"gate", a, "--json", "--markdown"}, {"gate", a, "--junit", filepath.Join(folder, "no", "x")}} {
+	for _, args := range [][]string{{"compare", "--gate", a, "--json", "--markdown"}, {"compare", "--gate", a, "--junit", filepath.Join(folder, "no", "x")}} {
 		if code, stdout, stderr := command(args...); code != 2 || stderr == "" || stdout != "" {
 			t.Errorf("%v: exit %d: %s%s", args, code, stdout, stderr)
 		}

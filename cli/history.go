@@ -150,7 +150,7 @@ func addRun(cmd *cobra.Command, db *history.DB, name string, there bool) error {
 }
 
 func historyListCommand(place *string) *cobra.Command {
-	var asJSON bool
+	var flags formFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the runs in the history",
@@ -161,23 +161,20 @@ func historyListCommand(place *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return report.HistoryJSON(cmd.OutOrStdout(), entries)
-				}
-				if len(entries) == 0 {
+				if len(entries) == 0 && !flags.JSON {
 					say(cmd, "the history is empty: `postage history add latest` adds a run")
 					return nil
 				}
-				return report.HistoryTerminal(cmd.OutOrStdout(), entries, colorful(cmd))
+				return report.History(cmd.OutOrStdout(), entries, flags.form(cmd))
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	flags.register(cmd)
 	return cmd
 }
 
 func (p program) historyShowCommand(place *string) *cobra.Command {
-	var asJSON bool
+	var flags formFlags
 	var last int
 	cmd := &cobra.Command{
 		Use:   "show ROW",
@@ -210,16 +207,12 @@ at most 5% of all trends.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return report.TrendJSON(cmd.OutOrStdout(), row, trends)
-				}
-				return report.TrendTerminal(cmd.OutOrStdout(), trends, last, colorful(cmd))
+				return report.Trends(cmd.OutOrStdout(), row, trends, last, flags.form(cmd))
 			})
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "print JSON, with the figures of all runs")
-	f.IntVar(&last, "last", 20, "`runs` whose figures are printed, 0 for all")
+	flags.register(cmd)
+	cmd.Flags().IntVar(&last, "last", 20, "`runs` whose figures are printed, 0 for all")
 	return cmd
 }
 

@@ -54,7 +54,7 @@ func TestHistoryShowsWhenARowBecameSlower(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, stdout)
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
-	if code, _, stderr := command("report", last, "-o", page, "--db", place); code != 0 {
+	if code, _, stderr := command("show", last, "--html", page, "--db", place); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	html, err := os.ReadFile(page)
@@ -68,7 +68,7 @@ func TestHistoryShowsWhenARowBecameSlower(t *testing.T) {
 	if !strings.Contains(string(html), `data-label="1`) || len(html) > 1_500_000 {
 		t.Errorf("the page of %d bytes does not mark the change", len(html))
 	}
-	if code, _, stderr := command("report", last, "-o", page, "--db", filepath.Join(t.TempDir(), "none.db")); code != 2 || !strings.Contains(stderr, "there is no history") {
+	if code, _, stderr := command("show", last, "--html", page, "--db", filepath.Join(t.TempDir(), "none.db")); code != 2 || !strings.Contains(stderr, "there is no history") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }

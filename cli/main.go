@@ -1,7 +1,7 @@
 // Package cli is the command: subcommands, flags, exit codes.
 //
-// A program that has suites of its own calls [Main] with them, and has run, list, report,
-// compare, history and gate for its rows.
+// A program that has suites of its own calls [Main] with them, and has run, list, show,
+// compare and history for its rows.
 package cli
 
 import (
@@ -87,6 +87,8 @@ func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: h
 // run is the whole program except for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
+	args, hint := asNamed(args)
+	sayRenamed(root, hint)
 	root.SetArgs(asGoFlags(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -156,7 +158,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 		commands []*cobra.Command
 	}{
 		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand()}},
-		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand(), p.reportCommand(), p.gateCommand()}},
+		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
 		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), kubernetesCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

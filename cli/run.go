@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -27,6 +26,7 @@ import (
 
 // runFlags are the flags of `postage run`.
 type runFlags struct {
+	formFlags
 	budget    time.Duration
 	precision percent
 	seed      uint64
@@ -35,28 +35,31 @@ type runFlags struct {
 	layouts   int
 	resume    string
 	cpu       int
-	json      bool
-	markdown  bool
+	gate      bool
 	list      bool
 	pools     poolFlags
 }
 
-// printer prints the record in the form that was asked for, and beneath it, but for JSON,
-// how it compares with the revision that it was against.
+// printer prints the record in the form that was asked for, and beneath it, but for JSON, how it
+// compares with the revision that it was against. With --gate that decides the exit status.
 func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error {
 	return func(cmd *cobra.Command, rec *record.Record) error {
-		changes, err := report.ChangesMarkdown, error(nil)
-		if f.markdown {
-			err = p.printMarkdown(cmd, rec)
-		} else {
-			err = p.printRecord(cmd, rec, f.json)
-			changes = func(w io.Writer, c *verdict.Changes) error { return report.ChangesTerminal(w, c, colorful(cmd)) }
-		}
-		if err != nil || f.json || !verdict.IsAgainst(rec) {
+		form := f.form(cmd)
+		if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) {
 			return err
 		}
+		changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+		switch {
+		case f.gate && f.JSON:
+			return errors.Join(answers(cmd, changes), gateStatus(changes))
+		case f.JSON:
+			return nil
+		}
 		fmt.Fprintln(cmd.OutOrStdout())
-		return changes(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()))
+		if f.gate {
+			return gate(cmd, changes, form, "")
+		}
+		return report.Changes(cmd.OutOrStdout(), changes, form)
 	}
 }
 
@@ -100,9 +103,8 @@ interrupted.`,
 	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that --against builds and measures each side in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default 1 for costs, and as many as there are processors beside a server)")
-	f.BoolVar(&flags.json, "json", false, "print JSON")
-	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	f.BoolVar(&flags.gate, "gate", false, "with --against: fail if a row regressed, as `postage compare --gate` does")
+	flags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	flags.pools.register(f)
 	for _, other := range []string{"against", "resume", "list"} {
@@ -124,6 +126,8 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.layouts < 1:
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
+	case flags.gate && flags.against == "" && flags.resume == "":
+		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
 	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"postage/internal/pools"
+	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -176,10 +177,10 @@ func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.
 		}
 	}
 	var err error
-	if len(come) == 1 && !flags.json {
+	if len(come) == 1 && !flags.JSON {
 		err = p.printer(flags)(cmd, come[0])
 	} else if len(come) > 0 {
-		err = printMachines(cmd, verdict.CompareMachines(names, come), flags.json, flags.markdown)
+		err = report.Machines(cmd.OutOrStdout(), verdict.CompareMachines(names, come), flags.form(cmd))
 		for _, rec := range come {
 			err = errors.Join(err, failedRow(rec))
 		}

@@ -134,7 +134,7 @@ func TestRunOnPools(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, args := range [][]string{{"show", "two-ssd.txt"}, {"report", "two-ssd.txt", "-o", "two.html"}, {"compare", "--machines", "two-small.txt", "two-ssd.txt"}} {
+	for _, args := range [][]string{{"show", "two-ssd.txt"}, {"show", "two-ssd.txt", "--html", "two.html"}, {"compare", "--machines", "two-small.txt", "two-ssd.txt"}} {
 		cmd := exec.CommandContext(t.Context(), b.Program, args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

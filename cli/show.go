@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
 	"strings"
 
-	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
 	"postage/internal/report"
@@ -14,62 +13,52 @@ import (
 )
 
 func (p program) showCommand() *cobra.Command {
-	var asJSON, asMarkdown bool
+	var flags formFlags
 	var priced pricing
+	var page pageFlags
 	cmd := &cobra.Command{
-		Use:   "show [RUN]",
-		Short: "Print a saved run again",
+		Use:   "show [RUN...]",
+		Short: "Print a saved run again, or make a page of some",
 		Long: `Prints the table of a saved run: a file, a name in ` + runsFolder + `, or the latest.
 Damaged records are refused, with the line and what was expected there. Costs can be
-priced for a process with another heap or GOGC, without measuring again.`,
+priced for a process with another heap or GOGC, without measuring again.
+
+With --html it makes one HTML file of one or more runs instead: who won, by how much, with
+plots and tables. It needs no network and no other file, and is complete without scripts.`,
 		Example: `  postage show
-  postage show 2026-11-21T101500 --json
-  postage show before.txt
-  postage show --heap 1GB --gogc 200`,
-		Args:              cobra.MaximumNArgs(1),
+  postage show before.txt --json
+  postage show --heap 1GB --gogc 200
+  postage show encode.txt seal.txt --html costs.html --open`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
+			if page.file != "" {
+				return p.makePage(cmd, args, &page, &priced)
 			}
-			rec, err := loadRun(name)
+			if err := page.unused(cmd); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return hinted(errors.New("it prints one run"), "--html FILE makes a page of several; `postage compare` compares two")
+			}
+			rec, err := loadRun(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
 			if err := priced.apply(cmd, rec); err != nil {
 				return err
 			}
-			if asMarkdown {
-				return p.printMarkdown(cmd, rec)
-			}
-			return p.printRecord(cmd, rec, asJSON)
+			return p.printRecord(cmd, rec, flags.form(cmd))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	page.register(cmd)
+	flags.register(cmd, "html")
 	priced.register(cmd)
 	return cmd
 }
 
 // printRecord prints a record to standard output, and reports rows that failed.
-func (p program) printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = report.JSON(cmd.OutOrStdout(), rec)
-	} else {
-		err = report.Terminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), colorful(cmd))
-	}
-	if err != nil {
-		return err
-	}
-	return failedRow(rec)
-}
-
-// printMarkdown is printRecord in Markdown.
-func (p program) printMarkdown(cmd *cobra.Command, rec *record.Record) error {
-	if err := report.Markdown(cmd.OutOrStdout(), rec, lab.Stages(p.suites)); err != nil {
+func (p program) printRecord(cmd *cobra.Command, rec *record.Record, form report.Form) error {
+	if err := report.Record(cmd.OutOrStdout(), rec, lab.Stages(p.suites), form); err != nil {
 		return err
 	}
 	return failedRow(rec)
@@ -83,12 +72,6 @@ func failedRow(rec *record.Record) error {
 		}
 	}
 	return nil
-}
-
-// colorful reports whether standard output is a terminal that shows colours, and the user wants
-// them (NO_COLOR, CLICOLOR_FORCE and the like).
-func colorful(cmd *cobra.Command) bool {
-	return colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
 }
 
 // completeRuns completes the names of saved runs.

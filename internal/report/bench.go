@@ -59,19 +59,9 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 		}
 	}
 	slices.SortStableFunc(b.shown, func(x, y *verdict.Change) int {
-		return boolCompare(BenchChanged(y), BenchChanged(x))
+		return strings.Compare(fmt.Sprint(!BenchChanged(x)), fmt.Sprint(!BenchChanged(y)))
 	})
 	return b
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // BenchChanged reports whether a row's time or one of its counts has changed.
@@ -86,79 +76,71 @@ func benchmarkName(caseName string) string {
 	return strings.Replace(name, "/", " ", 1)
 }
 
-// BenchTerminal writes a run of Go benchmarks for a person: beside the revision that it was
-// against, or their own figures. c is nil if it was against none; notes are lines about what was
-// not measured.
-func BenchTerminal(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, color bool) error {
-	b := newBenchmarks(rec, c)
-	t := &terminal{color: color}
-	switch {
-	case c == nil && len(b.cases) > 0:
-		printTable(t, "", b.absolute(), b.cases, func(_ *verdict.CaseResult, text string) string { return text })
-	case len(b.shown) > 0:
-		printTable(t, "", b.compared(), b.shown, func(_ *verdict.Change, text string) string {
-			switch text {
-			case string(stats.Faster):
-				return t.paint(green, text)
-			case string(stats.Slower), string(verdict.Regressed):
-				return t.paint(red, text)
-			}
-			return text
-		})
-	}
-	for _, line := range b.summary() {
-		t.printf("%s\n", line)
-	}
-	if c != nil {
-		t.recipe(c)
-	}
-	for _, line := range slices.Concat(b.failed, notes) {
-		t.printf("%s %s\n", t.paint(yellow, "not measured:"), line)
-	}
-	for _, line := range b.warnings() {
-		t.printf("%s %s\n", t.paint(yellow, "warning:"), line)
-	}
-	t.printf("%s\n", t.paint(dim, benchProof))
-	t.footer(rec)
-	_, err := io.WriteString(w, t.b.String())
-	return err
-}
-
 const benchProof = "proof: none, a Go benchmark"
 
 // BenchMarker begins the Markdown of a run of Go benchmarks, so that a comment can be found and
 // replaced.
 const BenchMarker = "<!-- postage bench -->"
 
-// BenchMarkdown is BenchTerminal as GitHub shows it, for a comment or a job's summary.
-func BenchMarkdown(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string) error {
+// Bench writes a run of Go benchmarks: beside the revision that it was against, or their own
+// figures. c is nil if it was against none; notes are lines about what was not measured. The JSON
+// is that of a record, or of a comparison.
+func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, form Form) error {
+	switch {
+	case form.JSON && c == nil:
+		return Record(w, rec, nil, form)
+	case form.JSON:
+		return changesJSON(w, c)
+	}
 	b := newBenchmarks(rec, c)
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s\n", BenchMarker)
-	if c == nil {
-		fmt.Fprintf(&s, "### Benchmarks\n\n")
-		markdownRows(&s, b.absolute(), b.cases)
-	} else {
-		markdownOutcome(&s, "Benchmarks", c)
-		markdownRows(&s, b.compared(), b.shown)
+	d := &doc{Form: form}
+	if form.Markdown {
+		d.printf("%s\n", BenchMarker)
+		if c != nil {
+			d.title("Benchmarks: " + string(c.Outcome()))
+			d.recipe(c)
+		} else {
+			d.title("Benchmarks")
+		}
+	}
+	if c == nil && len(b.cases) > 0 {
+		table(d, "", b.absolute(), b.cases, nil)
+	} else if len(b.shown) > 0 {
+		b.compared(d, b.shown)
 	}
 	for _, line := range b.summary() {
-		fmt.Fprintf(&s, "%s\n\n", plain(line))
+		d.paragraph("", line)
 	}
-	if len(b.folded) > 0 {
-		fmt.Fprintf(&s, "<details><summary>unchanged</summary>\n\n")
-		markdownRows(&s, b.compared(), b.folded)
-		fmt.Fprintf(&s, "</details>\n\n")
+	if form.Markdown && len(b.folded) > 0 {
+		d.printf("<details><summary>unchanged</summary>\n\n")
+		b.compared(d, b.folded)
+		d.printf("</details>\n\n")
+	}
+	if c != nil && !form.Markdown {
+		d.recipe(c)
 	}
 	for _, line := range slices.Concat(b.failed, notes) {
-		fmt.Fprintf(&s, "- not measured: %s\n", plain(line))
+		d.bullet("not measured:", line)
 	}
 	for _, line := range b.warnings() {
-		fmt.Fprintf(&s, "- **warning:** %s\n", plain(line))
+		d.bullet("warning:", line)
 	}
-	fmt.Fprintf(&s, "\n> %s\n>\n> %s\n", benchProof, plain(machineText(rec)))
-	_, err := io.WriteString(w, s.String())
-	return err
+	if form.Markdown {
+		d.printf("\n> %s\n>\n> %s\n", benchProof, plain(machineText(rec)))
+		return d.writeTo(w)
+	}
+	d.note(benchProof)
+	d.footer(rec)
+	return d.writeTo(w)
+}
+
+// bullet is a marked line, in Markdown one of a list.
+func (d *doc) bullet(mark, line string) {
+	if d.Markdown {
+		d.printf("- **%s** %s\n", mark, plain(line))
+		return
+	}
+	d.marked(mark, line)
 }
 
 // summary is what is said of all rows together.
@@ -250,23 +232,20 @@ func (b *benchmarks) allocations(row *record.Row) (fewest, most int64) {
 // absolute are the columns of benchmarks without a comparison.
 func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 	columns := []column[*verdict.CaseResult]{
-		{"benchmark", true, func(c *verdict.CaseResult) string { return benchmarkName(c.Name) }},
-		{"ns/op", false, func(c *verdict.CaseResult) string { return grouped(c.Baseline.NSOp.Value) }},
-		{"±", false, func(c *verdict.CaseResult) string { return plusMinus(c.Baseline.NSOp) }},
-		{"spread", false, func(c *verdict.CaseResult) string { return b.spread(c) }},
-		{"B/op", false, func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }},
-		{"allocs/op", false, func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }},
+		texts("benchmark", func(c *verdict.CaseResult) string { return benchmarkName(c.Name) }),
+		figures("ns/op", func(c *verdict.CaseResult) string { return grouped(c.Baseline.NSOp.Value) }),
+		figures("±", func(c *verdict.CaseResult) string { return plusMinus(c.Baseline.NSOp) }),
+		figures("spread", b.spread),
+		figures("B/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }),
+		figures("allocs/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }),
 	}
 	if b.instructions() {
-		columns = append(columns, column[*verdict.CaseResult]{record.Instructions, false, func(c *verdict.CaseResult) string {
-			if x := c.Baseline.InstructionsOp; x != nil {
-				return grouped(x.Value) + " " + plusMinus(x)
-			}
-			return "n/a"
-		}})
+		columns = append(columns, figures(record.Instructions, func(c *verdict.CaseResult) string {
+			return known(c.Baseline.InstructionsOp, func(i verdict.Interval) string { return grouped(i.Value) + " " + plusMinus(&i) })
+		}).when(ifRoom))
 	}
 	for _, unit := range b.units {
-		columns = append(columns, column[*verdict.CaseResult]{unit, false, func(c *verdict.CaseResult) string { return b.metric(c, unit) }})
+		columns = append(columns, figures(unit, func(c *verdict.CaseResult) string { return b.metric(c, unit) }).when(ifRoom))
 	}
 	return columns
 }
@@ -316,21 +295,25 @@ func (b *benchmarks) layouts(row *record.Row) string {
 	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(medians)/slices.Min(medians)-1))
 }
 
-// compared are the columns of benchmarks beside their old versions.
-func (b *benchmarks) compared() []column[*verdict.Change] {
+// compared is a table of benchmarks beside their old versions.
+func (b *benchmarks) compared(d *doc, rows []*verdict.Change) {
+	interval, wide := intervalText, d.Markdown || d.Wide
+	if !wide {
+		interval = shortRatio
+	}
 	columns := []column[*verdict.Change]{
-		{"benchmark", true, func(r *verdict.Change) string { return benchmarkName(r.New.Row.Case) }},
-		{"old ns/op", false, func(r *verdict.Change) string { return grouped(r.Old.NSOp.Value) }},
-		{"new ns/op", false, func(r *verdict.Change) string { return grouped(r.New.NSOp.Value) }},
-		{"new/old (95% interval)", false, func(r *verdict.Change) string { return intervalText(r.Ratio) }},
-		{"verdict", true, func(r *verdict.Change) string { return string(r.Verdict) }},
-		{"could be seen", false, func(r *verdict.Change) string { return seen(r.Seen) }},
-		{"layouts", false, func(r *verdict.Change) string { return b.layouts(r.New.Row) }},
-		{"allocs/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp)) }},
-		{"B/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.BytesOp), float64(*r.New.BytesOp)) }},
+		texts("benchmark", func(r *verdict.Change) string { return benchmarkName(r.New.Row.Case) }),
+		figures("old ns/op", func(r *verdict.Change) string { return grouped(r.Old.NSOp.Value) }).when(ifRoom),
+		figures("new ns/op", func(r *verdict.Change) string { return grouped(r.New.NSOp.Value) }),
+		figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
+		texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
+		figures("could be seen", func(r *verdict.Change) string { return seen(r.Seen) }).when(ifRoom),
+		figures("layouts", func(r *verdict.Change) string { return b.layouts(r.New.Row) }).when(ifRoom),
+		figures("allocs/op", func(r *verdict.Change) string { return fromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp)) }),
+		figures("B/op", func(r *verdict.Change) string { return fromTo(float64(*r.Old.BytesOp), float64(*r.New.BytesOp)) }).when(ifRoom),
 	}
 	if b.instructions() {
-		columns = append(columns, column[*verdict.Change]{record.Instructions, false, func(r *verdict.Change) string {
+		columns = append(columns, figures(record.Instructions, func(r *verdict.Change) string {
 			was, is := r.Old.InstructionsOp, r.New.InstructionsOp
 			switch {
 			case was == nil || is == nil:
@@ -339,19 +322,19 @@ func (b *benchmarks) compared() []column[*verdict.Change] {
 				return grouped(was.Value) + " → " + grouped(is.Value)
 			}
 			return grouped(is.Value)
-		}})
+		}).when(ifRoom))
 	}
 	for _, unit := range b.units {
-		columns = append(columns, column[*verdict.Change]{unit, false, func(r *verdict.Change) string {
+		columns = append(columns, figures(unit, func(r *verdict.Change) string {
 			for _, m := range b.metrics[r] {
 				if m.Unit == unit {
 					return metricChangeText(&m)
 				}
 			}
 			return "n/a"
-		}})
+		}).when(ifRoom))
 	}
-	return columns
+	table(d, "", columns, rows, func(_ *verdict.Change, text string) string { return d.colored(text) })
 }
 
 // instructions reports whether those of any benchmark were counted.

@@ -31,7 +31,7 @@ func TestBenchInstructions(t *testing.T) {
 			}
 		}
 		var said strings.Builder
-		if err := BenchTerminal(&said, rec, verdict.ComparePaired(rec, verdict.DefaultThresholds()), nil, false); err != nil {
+		if err := Bench(&said, rec, verdict.ComparePaired(rec, verdict.DefaultThresholds()), nil, Form{Wide: true}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(said.String(), record.Instructions) != (more > 0) || !strings.Contains(said.String(), want) || strings.Contains(said.String(), "→") != (more > 1.001) {

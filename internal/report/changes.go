@@ -13,61 +13,94 @@ import (
 	"postage/record"
 )
 
-// ChangesTerminal writes a comparison of two records as a table for a person, what
-// matters most first.
-func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
-	t := &terminal{color: color}
-	t.printf("%s\n", t.paint(bold, headline(c)))
-	t.recipe(c)
-	t.printf("\n")
-	if rows := changed(c, nil); len(rows) > 0 {
-		printTable(t, "", changeColumns(c), rows, func(_ *verdict.Change, text string) string {
-			switch text {
-			case string(verdict.Regressed):
-				return t.paint(red, text)
-			case string(verdict.Passed):
-				return t.paint(green, text)
-			case string(verdict.Inconclusive):
-				return t.paint(yellow, text)
+// Changes writes a comparison of two records, what matters most first.
+func Changes(w io.Writer, c *verdict.Changes, form Form) error {
+	if form.JSON {
+		return changesJSON(w, c)
+	}
+	d := &doc{Form: form}
+	d.title(headline(c))
+	if !form.Markdown {
+		d.recipe(c)
+		d.printf("\n")
+	}
+	d.changes(c, changed(c, nil))
+	return d.writeTo(w)
+}
+
+// changes is a table of rows, for 80 columns one a case, and what is said of all.
+func (d *doc) changes(c *verdict.Changes, rows []*verdict.Change) {
+	paint := func(_ *verdict.Change, text string) string { return d.colored(text) }
+	if d.Markdown || d.Wide {
+		table(d, "", changeColumns(c, true), rows, paint)
+		if d.Wide {
+			d.printf("\n")
+		}
+	} else {
+		for _, of := range byCase(rows) {
+			d.lines(bold, "", of[0].New.Row.Case, "  ")
+			table(d, "", changeColumns(c, false), of, paint)
+			for _, r := range of {
+				if text := countsText(r); text != "same" {
+					d.item(r.New.Row.Contender, text+across(c, ", "))
+				}
 			}
-			return text
-		})
-		t.printf("\n")
+			d.printf("\n")
+		}
 	}
 	for _, u := range c.Unmatched {
-		t.printf("%s  %s%s\n", u.Row, u.Reason, across(c, ", "))
+		d.item(u.Row, u.Reason+across(c, ", "))
 	}
-	for _, warning := range c.Warnings {
-		t.printf("%s %s\n", t.paint(yellow, "warning:"), warning)
+	if d.Markdown && len(c.Unmatched) > 0 {
+		d.printf("\n")
 	}
-	t.printf("%s\n", t.paint(dim, method(c)))
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	d.marked("warning:", c.Warnings...)
+	d.note(method(c))
+}
+
+// byCase are rows in groups, one a case, in the order in which the cases are first met.
+func byCase(rows []*verdict.Change) (groups [][]*verdict.Change) {
+	at := map[string]int{}
+	for _, r := range rows {
+		name := r.New.Row.Case
+		if _, ok := at[name]; !ok {
+			at[name] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[name]] = append(groups[at[name]], r)
+	}
+	return groups
 }
 
 // recipe prints what to do about an inconclusive comparison.
-func (t *terminal) recipe(c *verdict.Changes) {
-	if recipe := c.Recipe(); recipe != "" {
-		t.printf("%s: %s\n", t.paint(yellow, string(verdict.Inconclusive)), recipe)
+func (d *doc) recipe(c *verdict.Changes) {
+	recipe := c.Recipe()
+	switch {
+	case recipe == "":
+	case d.Markdown:
+		d.printf("%s\n\n", plain(recipe))
+	default:
+		d.lines(yellow, string(verdict.Inconclusive)+":", " "+recipe, "  ")
 	}
 }
 
-// markdownOutcome is a heading with the outcome, and what to do about one that is inconclusive.
-func markdownOutcome(b *strings.Builder, of string, c *verdict.Changes) {
-	fmt.Fprintf(b, "### %s: %s\n\n", of, c.Outcome())
-	if recipe := c.Recipe(); recipe != "" {
-		fmt.Fprintf(b, "%s\n\n", plain(recipe))
+// Gate writes a gate's outcome. In Markdown, for a job's summary, it is the outcome and a table of
+// the rows that did not pass.
+func Gate(w io.Writer, c *verdict.Changes, form Form) error {
+	if !form.Markdown {
+		return Changes(w, c, form)
 	}
-}
-
-// ChangesMarkdown writes a comparison as GitHub renders it.
-func ChangesMarkdown(w io.Writer, c *verdict.Changes) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n", plain(headline(c)))
-	markdownRows(&b, changeColumns(c), changed(c, nil))
-	changesNotes(&b, c)
-	_, err := io.WriteString(w, b.String())
-	return err
+	d := &doc{Form: form}
+	d.title("Postage: " + string(c.Outcome()))
+	d.recipe(c)
+	d.paragraph("", headline(c))
+	var why []string
+	for _, r := range changed(c, func(r *verdict.Change) bool { return r.Outcome == verdict.Regressed }) {
+		why = append(why, r.New.Row.Name+" "+explain(c, r))
+	}
+	d.paragraph("- ", why...)
+	d.changes(c, changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
+	return d.writeTo(w)
 }
 
 // changed are the rows for which wanted holds, all if it is nil.
@@ -79,19 +112,6 @@ func changed(c *verdict.Changes, wanted func(*verdict.Change) bool) []*verdict.C
 		}
 	}
 	return rows
-}
-
-func changesNotes(b *strings.Builder, c *verdict.Changes) {
-	for _, u := range c.Unmatched {
-		fmt.Fprintf(b, "- %s: %s%s\n", code(u.Row), plain(u.Reason), across(c, ", "))
-	}
-	if len(c.Unmatched) > 0 {
-		b.WriteByte('\n')
-	}
-	for _, warning := range c.Warnings {
-		fmt.Fprintf(b, "> **warning:** %s\n>\n", plain(warning))
-	}
-	fmt.Fprintf(b, "> %s\n", plain(method(c)))
 }
 
 // headline is the comparison in a sentence: how many rows came to what, and under which thresholds
@@ -167,32 +187,46 @@ func method(c *verdict.Changes) string {
 
 func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
 
-func changeColumns(c *verdict.Changes) []column[*verdict.Change] {
-	columns := []column[*verdict.Change]{
-		{"row", true, func(r *verdict.Change) string { return r.New.Row.Name }},
-		{"new/old (95% interval)", false, func(r *verdict.Change) string { return intervalText(r.Ratio) }},
-		{"verdict", true, func(r *verdict.Change) string { return string(r.Verdict) }},
-		{"old ns/op", false, func(r *verdict.Change) string { return grouped(r.Old.NSOp.Value) }},
-		{"new ns/op", false, func(r *verdict.Change) string { return grouped(r.New.NSOp.Value) }},
+// changeColumns are a comparison's: all of them, or those for 80 columns and one case.
+func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
+	name := func(r *verdict.Change) string { return r.New.Row.Contender }
+	interval, counts := shortRatio, func(r *verdict.Change) string {
+		if countsText(r) == "same" {
+			return "same"
+		}
+		return "differ"
 	}
+	if wide {
+		name = func(r *verdict.Change) string { return r.New.Row.Name }
+		interval, counts = intervalText, countsText
+	}
+	columns := []column[*verdict.Change]{texts("row", name)}
 	if c.Paired {
-		columns = append(slices.Insert(columns, 1, column[*verdict.Change]{"outcome", true, func(r *verdict.Change) string { return string(r.Outcome) }}),
-			column[*verdict.Change]{"p (Holm)", false, func(r *verdict.Change) string { return probability(r.P) }},
-			column[*verdict.Change]{"could be seen", false, func(r *verdict.Change) string { return seen(r.Seen) }})
+		columns = append(columns, texts("outcome", func(r *verdict.Change) string { return string(r.Outcome) }))
+	}
+	columns = append(columns,
+		figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
+		texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
+		figures("old ns/op", func(r *verdict.Change) string { return grouped(r.Old.NSOp.Value) }).when(ifWide),
+		figures("new ns/op", func(r *verdict.Change) string { return grouped(r.New.NSOp.Value) }).when(ifRoom))
+	if c.Paired {
+		columns = append(columns,
+			figures("p (Holm)", func(r *verdict.Change) string { return probability(r.P) }).when(ifWide),
+			figures("could be seen", func(r *verdict.Change) string { return seen(r.Seen) }).when(ifRoom))
 	} else {
-		columns = append(columns, column[*verdict.Change]{"anchor", true, func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }})
+		columns = append(columns, texts("anchor", func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }).when(ifRoom))
 	}
 	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return layoutMatters(&r) }) {
-		columns = append(columns, column[*verdict.Change]{"layouts", false, func(r *verdict.Change) string {
+		columns = append(columns, figures("layouts", func(r *verdict.Change) string {
 			if r.Spread == nil {
 				return ""
 			}
 			return fmt.Sprintf("±%.1f%%", 100**r.Spread)
-		}})
+		}).when(ifRoom))
 	}
-	columns = append(columns, column[*verdict.Change]{"counts", true, countsText})
+	columns = append(columns, texts("counts", counts).when(lastly))
 	if c.AcrossMachines {
-		columns = append(columns, column[*verdict.Change]{"", true, func(*verdict.Change) string { return "across machines" }})
+		columns = append(columns, texts("", func(*verdict.Change) string { return "across machines" }))
 	}
 	return columns
 }

@@ -58,13 +58,14 @@ func TestChanges(t *testing.T) {
 		file  string
 		write func(*bytes.Buffer, *verdict.Changes) error
 	}{
-		{"changes.txt", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesTerminal(b, c, false) }},
-		{"changes.md", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesMarkdown(b, c) }},
-		{"changes.json", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesJSON(b, c) }},
-		{"advice.txt", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesTerminal(b, unpaired, false) }},
-		{"advice.md", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesMarkdown(b, unpaired) }},
-		{"advice.json", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesJSON(b, unpaired) }},
-		{"gate.md", func(b *bytes.Buffer, c *verdict.Changes) error { return GateMarkdown(b, c) }},
+		{"changes.txt", func(b *bytes.Buffer, c *verdict.Changes) error { return Changes(b, c, Form{}) }},
+		{"changes-wide.txt", func(b *bytes.Buffer, c *verdict.Changes) error { return Changes(b, c, Form{Wide: true}) }},
+		{"changes.md", func(b *bytes.Buffer, c *verdict.Changes) error { return Changes(b, c, Form{Markdown: true}) }},
+		{"changes.json", func(b *bytes.Buffer, c *verdict.Changes) error { return Changes(b, c, Form{JSON: true}) }},
+		{"advice.txt", func(b *bytes.Buffer, _ *verdict.Changes) error { return Changes(b, unpaired, Form{}) }},
+		{"advice.md", func(b *bytes.Buffer, _ *verdict.Changes) error { return Changes(b, unpaired, Form{Markdown: true}) }},
+		{"advice.json", func(b *bytes.Buffer, _ *verdict.Changes) error { return Changes(b, unpaired, Form{JSON: true}) }},
+		{"gate.md", func(b *bytes.Buffer, c *verdict.Changes) error { return Gate(b, c, Form{Markdown: true}) }},
 		{"gate.xml", func(b *bytes.Buffer, c *verdict.Changes) error { return GateJUnit(b, c) }},
 	} {
 		t.Run(r.file, func(t *testing.T) {
@@ -97,10 +98,10 @@ func TestAcrossMachinesOnEveryLine(t *testing.T) {
 	c.New.Machine.Cores = 64
 	c = verdict.CompareRecords(c.Old, c.New, c.Limits)
 	var text, markdown bytes.Buffer
-	if err := ChangesTerminal(&text, c, false); err != nil {
+	if err := Changes(&text, c, Form{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := ChangesMarkdown(&markdown, c); err != nil {
+	if err := Changes(&markdown, c, Form{Markdown: true}); err != nil {
 		t.Fatal(err)
 	}
 	rows := 0

@@ -73,10 +73,10 @@ type (
 	}
 )
 
-// ChangesJSON writes a comparison of two records in its JSON form.
-func ChangesJSON(w io.Writer, c *verdict.Changes) error {
+// changesJSON writes a comparison of two records in its JSON form.
+func changesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
-		Version: 2, Outcome: c.Outcome(), Recipe: known(c.Recipe()), AcrossMachines: c.AcrossMachines,
+		Version: 2, Outcome: c.Outcome(), Recipe: orNull(c.Recipe()), AcrossMachines: c.AcrossMachines,
 		Machines:   jsonMachines{newJSONMachine(&c.Old.Machine), newJSONMachine(&c.New.Machine)},
 		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size, c.Limits.Instructions},
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
@@ -86,7 +86,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 		r := &c.Rows[i]
 		row := jsonChange{
 			Name: r.New.Row.Name, Outcome: r.Outcome, TimeOutcome: r.Time, Verdict: r.Verdict,
-			Ratio: *newJSONValue(&r.Ratio), Anchor: known(r.Anchor), P: r.P,
+			Ratio: *newJSONValue(&r.Ratio), Anchor: orNull(r.Anchor), P: r.P,
 			OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value, OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 			Counts: []jsonCount{}, Metrics: []jsonMetric{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
@@ -53,46 +55,43 @@ const (
 	Bytes  Figure = "bytes"  // heap bytes an operation
 )
 
-// ClaimsTerminal writes claims with what was measured of them, for a person.
-func ClaimsTerminal(w io.Writer, all Claims) error {
-	var b strings.Builder
+// Print writes claims with what was measured of them.
+func (all Claims) Print(w io.Writer, form Form) error {
+	d := &doc{Form: form}
+	switch {
+	case form.JSON:
+		return claimsJSON(w, &all)
+	case form.Markdown:
+		d.printf("| claim | published | here (95%% interval) | verdict | why |\n| --- | --- | --- | --- | --- |\n")
+		for i := range all.List {
+			c := &all.List[i]
+			d.printf("| %s | %s | %s | **%s** | %s |\n", plain(fmt.Sprintf("%d. %s (%s)", c.Number, c.Text, c.Page)),
+				plain(strings.Join(c.each((*ClaimMeasure).published), "; ")), plain(strings.Join(c.measured(), "; ")), c.Verdict, plain(c.Why))
+		}
+		d.printf("\n")
+		d.note(all.Note)
+		return d.writeTo(w)
+	}
 	page := ""
+	say := func(format string, a ...any) { d.lines(lipgloss.Style{}, "", fmt.Sprintf(format, a...), "        ") }
 	for _, c := range all.List {
 		if c.Page != page {
 			page = c.Page
-			fmt.Fprintf(&b, "%s\n", page)
+			d.printf("%s\n", page)
 		}
-		fmt.Fprintf(&b, "  %2d. %s: %s\n", c.Number, c.Text, strings.ToUpper(c.Verdict))
+		say("  %2d. %s: %s", c.Number, c.Text, strings.ToUpper(c.Verdict))
 		for i := range c.Measures {
 			m := &c.Measures[i]
-			fmt.Fprintf(&b, "      %s: published %s, here %s: %s\n", m.title(), m.published(), m.here(), m.Verdict)
+			say("      %s: published %s, here %s: %s", m.title(), m.published(), m.here(), m.Verdict)
 		}
 		if text := c.unavailable(); text != "" {
-			fmt.Fprintf(&b, "      %s in this program\n", text)
+			say("      %s in this program", text)
 		}
-		fmt.Fprintf(&b, "      why: %s\n", c.Why)
+		say("      why: %s", c.Why)
 	}
-	fmt.Fprintf(&b, "\n%s\n", all.Note)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// ClaimsMarkdown writes claims as GitHub renders them.
-func ClaimsMarkdown(w io.Writer, all Claims) error {
-	var b strings.Builder
-	table := markdownTable{}
-	for _, title := range []string{"claim", "published", "here (95% interval)", "verdict", "why"} {
-		table.column(title, true)
-	}
-	for i := range all.List {
-		c := &all.List[i]
-		table.row(plain(fmt.Sprintf("%d. %s (%s)", c.Number, c.Text, c.Page)), plain(strings.Join(c.each((*ClaimMeasure).published), "; ")),
-			plain(strings.Join(c.measured(), "; ")), "**"+c.Verdict+"**", plain(c.Why))
-	}
-	table.write(&b)
-	fmt.Fprintf(&b, "> %s\n", plain(all.Note))
-	_, err := io.WriteString(w, b.String())
-	return err
+	d.printf("\n")
+	d.lines(lipgloss.Style{}, "", all.Note, "")
+	return d.writeTo(w)
 }
 
 // unavailable says why a claim has no measures, "" if it has some.
@@ -183,8 +182,8 @@ type (
 	}
 )
 
-// ClaimsJSON writes claims in their JSON form.
-func ClaimsJSON(w io.Writer, all Claims) error {
+// claimsJSON writes claims in their JSON form.
+func claimsJSON(w io.Writer, all *Claims) error {
 	out := jsonClaims{Version: 1, Claims: []jsonClaim{}}
 	for _, c := range all.List {
 		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}

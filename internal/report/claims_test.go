@@ -38,16 +38,16 @@ func checked() Claims {
 
 func TestClaims(t *testing.T) {
 	var text, markdown, out bytes.Buffer
-	if err := ClaimsTerminal(&text, checked()); err != nil {
+	if err := checked().Print(&text, Form{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.txt", text.Bytes())
-	if err := ClaimsMarkdown(&markdown, checked()); err != nil {
+	if err := checked().Print(&markdown, Form{Markdown: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.md", markdown.Bytes())
 	wellFormed(t, markdown.String())
-	if err := ClaimsJSON(&out, checked()); err != nil {
+	if err := checked().Print(&out, Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.json", out.Bytes())

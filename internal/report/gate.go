@@ -4,30 +4,9 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
 
 	"postage/internal/verdict"
 )
-
-// GateMarkdown writes a gate's outcome as a job summary: the outcome, and a table of
-// the rows that did not pass.
-func GateMarkdown(w io.Writer, c *verdict.Changes) error {
-	var b strings.Builder
-	markdownOutcome(&b, "Postage", c)
-	fmt.Fprintf(&b, "%s\n\n", plain(headline(c)))
-	markdownRows(&b, changeColumns(c), changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
-	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Outcome == verdict.Regressed {
-			fmt.Fprintf(&b, "- %s %s\n", code(r.New.Row.Name), plain(explain(c, r)))
-		}
-	}
-	if c.Outcome() == verdict.Regressed {
-		b.WriteByte('\n')
-	}
-	changesNotes(&b, c)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
 
 // The part of JUnit's XML that test reporters agree on.
 type (

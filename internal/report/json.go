@@ -85,9 +85,8 @@ type (
 // commonMetrics are in every row's metrics, null where the row has no such figure.
 var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.ServerCPU, record.WireOut, record.WireIn, "p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
 
-// JSON writes the record in its JSON form. Rows keep the record's order.
-func JSON(w io.Writer, rec *record.Record) error {
-	a := verdict.Analyze(rec)
+// recordJSON writes the record in its JSON form. Rows keep the record's order.
+func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	out := jsonRecord{
 		Version:  3,
 		Machine:  newJSONMachine(&rec.Machine),
@@ -99,7 +98,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 	if self := rec.Run.Self; self != nil {
 		elapsed := rec.Run.Elapsed.Seconds()
 		out.Duty = &self.Duty
-		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ConductorPeakBytes: known(self.PeakBytes), ElapsedSeconds: elapsed}
+		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ConductorPeakBytes: orNull(self.PeakBytes), ElapsedSeconds: elapsed}
 	}
 	results := map[string]*verdict.Result{}
 	baselines := map[string]string{}
@@ -120,14 +119,14 @@ func JSON(w io.Writer, rec *record.Record) error {
 
 func newJSONMachine(m *record.Machine) jsonMachine {
 	return jsonMachine{
-		GOOS: m.GOOS, GOARCH: m.GOARCH, CPU: known(m.CPU), Cores: m.Cores, MemoryBytes: known(m.MemoryBytes),
-		Kernel: known(m.Kernel), Virtualised: known(m.Virtualised), Governor: known(m.Governor), Go: m.Go,
-		Load: m.Load, StealPercent: m.StealPercent, PressurePercent: m.PressurePercent, Counters: known(m.Counters),
+		GOOS: m.GOOS, GOARCH: m.GOARCH, CPU: orNull(m.CPU), Cores: m.Cores, MemoryBytes: orNull(m.MemoryBytes),
+		Kernel: orNull(m.Kernel), Virtualised: orNull(m.Virtualised), Governor: orNull(m.Governor), Go: m.Go,
+		Load: m.Load, StealPercent: m.StealPercent, PressurePercent: m.PressurePercent, Counters: orNull(m.Counters),
 	}
 }
 
-// known is nil for the zero value.
-func known[T comparable](x T) *T {
+// orNull is nil for the zero value.
+func orNull[T comparable](x T) *T {
 	var unknown T
 	if x == unknown {
 		return nil

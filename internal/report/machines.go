@@ -17,58 +17,71 @@ import (
 const machinesMethod = "ratios to the baseline on the same machine, each with the 95% interval of its own run; no interval holds figures of two machines. " +
 	"Apart: the factor between the two intervals that are farthest apart. Two runs on one machine can be apart too, rarely by more than 5% (docs/method.md)"
 
-// MachinesTerminal writes a comparison of machines as tables for a person, one a case.
-func MachinesTerminal(w io.Writer, m *verdict.Machines, color bool) error {
-	t := &terminal{color: color}
-	t.printf("%s\n\n", t.paint(bold, machinesHeadline(m)))
-	machinesCases(m, func(name string, rows []*verdict.MachinesRow) {
-		t.printf("%s\n", t.paint(bold, name))
-		printTable(t, "  ", machinesColumns(m), rows, func(r *verdict.MachinesRow, text string) string {
+// Machines writes a comparison of machines, a table a case.
+func Machines(w io.Writer, m *verdict.Machines, form Form) error {
+	if form.JSON {
+		return machinesJSON(w, m)
+	}
+	d := &doc{Form: form}
+	d.title(machinesHeadline(m))
+	if !d.Markdown {
+		d.printf("\n")
+	}
+	var rows []*verdict.MachinesRow
+	for i := range m.Rows {
+		rows = append(rows, &m.Rows[i])
+		if i+1 < len(m.Rows) && m.Rows[i+1].Row.Case == m.Rows[i].Row.Case {
+			continue
+		}
+		d.machinesCase(m, rows)
+		rows = nil
+	}
+	for i, rec := range m.Records {
+		d.item(m.Names[i], rec.Machine.Identity())
+	}
+	if d.Markdown {
+		d.printf("\n")
+	}
+	d.marked("warning:", m.Warnings...)
+	d.note(machinesMethod)
+	return d.writeTo(w)
+}
+
+func (d *doc) machinesCase(m *verdict.Machines, rows []*verdict.MachinesRow) {
+	abreast := machinesAbreast
+	if d.Markdown {
+		d.printf("%s\n\n", code(rows[0].Row.Case))
+		abreast = len(m.Names)
+	} else {
+		d.lines(bold, "", rows[0].Row.Case, "  ")
+	}
+	if d.Wide {
+		abreast = len(m.Names)
+	}
+	for from := 0; from < len(m.Names); from += abreast {
+		table(d, "", machinesColumns(m, from, min(from+abreast, len(m.Names)), d.Markdown || d.Wide), rows, func(r *verdict.MachinesRow, text string) string {
 			switch {
 			case r.Row.Role == record.RoleFloor:
-				return t.paint(dim, text)
-			case strings.Contains(text, "×: "):
-				return t.paint(yellow, text)
+				return d.paint(dim, text)
+			case strings.Contains(text, "×: "), strings.HasSuffix(text, ", opposed"):
+				return d.paint(yellow, text)
 			}
 			return text
 		})
-		for _, line := range without(m, rows) {
-			t.printf("  %s\n", t.paint(red, line))
+	}
+	for _, r := range rows {
+		if r.Opposed && !d.Markdown && !d.Wide {
+			d.item(r.Row.Contender, apartText(m, r))
 		}
-		t.printf("\n")
-	})
-	for i, rec := range m.Records {
-		t.printf("%s: %s\n", m.Names[i], rec.Machine.Identity())
-	}
-	for _, warning := range m.Warnings {
-		t.printf("%s %s\n", t.paint(yellow, "warning:"), warning)
-	}
-	t.printf("%s\n", t.paint(dim, machinesMethod))
-	_, err := io.WriteString(w, t.b.String())
-	return err
-}
-
-// MachinesMarkdown writes a comparison of machines as GitHub renders it.
-func MachinesMarkdown(w io.Writer, m *verdict.Machines) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n", plain(machinesHeadline(m)))
-	machinesCases(m, func(name string, rows []*verdict.MachinesRow) {
-		fmt.Fprintf(&b, "%s\n\n", code(name))
-		markdownRows(&b, machinesColumns(m), rows)
-		for _, line := range without(m, rows) {
-			fmt.Fprintf(&b, "- %s\n", plain(line))
+		for i, result := range r.Results {
+			if result != nil && result.NSOp == nil {
+				d.item(r.Row.Contender+" on "+m.Names[i], result.Reason())
+			}
 		}
-	})
-	for i, rec := range m.Records {
-		fmt.Fprintf(&b, "- %s: %s\n", plain(m.Names[i]), plain(rec.Machine.Identity()))
 	}
-	b.WriteByte('\n')
-	for _, warning := range m.Warnings {
-		fmt.Fprintf(&b, "> **warning:** %s\n>\n", plain(warning))
+	if !d.Markdown {
+		d.printf("\n")
 	}
-	fmt.Fprintf(&b, "> %s\n", plain(machinesMethod))
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // machinesHeadline is the comparison in a sentence. Floors are not counted.
@@ -100,28 +113,34 @@ func machinesHeadline(m *verdict.Machines) string {
 	return text
 }
 
-// machinesCases goes through the rows case by case.
-func machinesCases(m *verdict.Machines, each func(name string, rows []*verdict.MachinesRow)) {
-	var rows []*verdict.MachinesRow
-	for i := range m.Rows {
-		rows = append(rows, &m.Rows[i])
-		if i+1 == len(m.Rows) || m.Rows[i+1].Row.Case != m.Rows[i].Row.Case {
-			each(m.Rows[i].Row.Case, rows)
-			rows = nil
+// machinesAbreast is for how many machines there is room in 80 columns.
+const machinesAbreast = 4
+
+// machinesColumns are those of some machines, numbered, with whole intervals or for 80 columns.
+func machinesColumns(m *verdict.Machines, from, to int, whole bool) []column[*verdict.MachinesRow] {
+	interval, name, apart := RatioText, func(name string) string { return name }, apartText
+	if !whole {
+		name = func(name string) string { return middle(name, nameLength) }
+		apart = func(m *verdict.Machines, r *verdict.MachinesRow) string {
+			text, _, opposed := strings.Cut(apartText(m, r), ":")
+			if opposed {
+				text += ", opposed"
+			}
+			return text
+		}
+		interval = func(c *stats.Comparison) string {
+			return ratio(c.Ratio) + " " + plusMinus(&verdict.Interval{Value: c.Ratio, Low: c.Low, High: c.High})
 		}
 	}
-}
-
-func machinesColumns(m *verdict.Machines) []column[*verdict.MachinesRow] {
-	columns := []column[*verdict.MachinesRow]{{"", true, func(r *verdict.MachinesRow) string { return r.Row.Contender }}}
-	for i, name := range m.Names {
-		columns = append(columns, column[*verdict.MachinesRow]{name, false, func(r *verdict.MachinesRow) string { return onMachine(r.Results[i]) }})
+	columns := []column[*verdict.MachinesRow]{texts("", func(r *verdict.MachinesRow) string { return r.Row.Contender })}
+	for i := from; i < to; i++ {
+		columns = append(columns, figures(name(m.Names[i]), func(r *verdict.MachinesRow) string { return onMachine(r.Results[i], interval) }))
 	}
-	return append(columns, column[*verdict.MachinesRow]{"apart", true, func(r *verdict.MachinesRow) string { return apartText(m, r) }})
+	return append(columns, texts("apart", func(r *verdict.MachinesRow) string { return apart(m, r) }))
 }
 
 // onMachine is what one record says of a row: a ratio; of the baseline its own time.
-func onMachine(r *verdict.Result) string {
+func onMachine(r *verdict.Result, interval func(*stats.Comparison) string) string {
 	switch {
 	case r == nil:
 		return "not measured"
@@ -133,20 +152,7 @@ func onMachine(r *verdict.Result) string {
 	case r.Ratio == nil:
 		return "no baseline"
 	}
-	return RatioText(r.Ratio)
-}
-
-// without says why rows have no figures on a machine.
-func without(m *verdict.Machines, rows []*verdict.MachinesRow) []string {
-	var lines []string
-	for _, r := range rows {
-		for i, result := range r.Results {
-			if result != nil && result.NSOp == nil {
-				lines = append(lines, fmt.Sprintf("%s on %s: %s", r.Row.Contender, m.Names[i], result.Reason()))
-			}
-		}
-	}
-	return lines
+	return interval(r.Ratio)
 }
 
 // apartText says by how much the intervals of a row's ratios are apart.
@@ -205,8 +211,8 @@ type (
 	}
 )
 
-// MachinesJSON writes a comparison of machines in its JSON form.
-func MachinesJSON(w io.Writer, m *verdict.Machines) error {
+// machinesJSON writes a comparison of machines in its JSON form.
+func machinesJSON(w io.Writer, m *verdict.Machines) error {
 	out := jsonSideBySide{Version: 1, Machines: []jsonNamed{}, Rows: []jsonAcrossRow{}, Warnings: orEmpty(m.Warnings)}
 	for i, rec := range m.Records {
 		out.Machines = append(out.Machines, jsonNamed{m.Names[i], newJSONMachine(&rec.Machine)})
@@ -219,7 +225,7 @@ func MachinesJSON(w io.Writer, m *verdict.Machines) error {
 			if result != nil {
 				proof := string(result.Row.Proof)
 				on.Proof, on.Blocks, on.NSOp = &proof, result.Blocks, newJSONValue(result.NSOp)
-				on.Ratio, on.Verdict = newJSONRatio(result.Ratio, r.Baselines[j]), known(result.Verdict)
+				on.Ratio, on.Verdict = newJSONRatio(result.Ratio, r.Baselines[j]), orNull(result.Verdict)
 			}
 			row.On = append(row.On, on)
 		}

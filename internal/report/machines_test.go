@@ -35,9 +35,10 @@ func machines() *verdict.Machines {
 
 func TestMachines(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"machines.txt":  func(b *bytes.Buffer) error { return MachinesTerminal(b, machines(), false) },
-		"machines.md":   func(b *bytes.Buffer) error { return MachinesMarkdown(b, machines()) },
-		"machines.json": func(b *bytes.Buffer) error { return MachinesJSON(b, machines()) },
+		"machines.txt":      func(b *bytes.Buffer) error { return Machines(b, machines(), Form{}) },
+		"machines-wide.txt": func(b *bytes.Buffer) error { return Machines(b, machines(), Form{Wide: true}) },
+		"machines.md":       func(b *bytes.Buffer) error { return Machines(b, machines(), Form{Markdown: true}) },
+		"machines.json":     func(b *bytes.Buffer) error { return Machines(b, machines(), Form{JSON: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

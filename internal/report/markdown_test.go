@@ -9,7 +9,7 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
-	if err := Markdown(&b, sample(), stages); err != nil {
+	if err := Record(&b, sample(), stages, Form{Markdown: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "record.md", b.Bytes())

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"postage/internal/cost"
 	"postage/internal/verdict"
@@ -49,19 +48,21 @@ func millions(stages []verdict.Stage, cases []cost.Case) []millionView {
 	return views
 }
 
-// printMillions prints them for a person.
-func (t *terminal) printMillions(views []millionView) {
+// millions prints them for a person.
+func (d *doc) millions(views []millionView) {
 	for _, view := range views {
 		if len(view.Answer) > 0 {
-			t.printf("%s\n\n", strings.Join(view.Answer, " "))
+			d.paragraph("", strings.Join(view.Answer, " "))
 		}
-		t.printf("%s\n", t.paint(bold, view.Title))
-		table := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', 0)
-		for _, row := range append([][]string{append(slices.Clone(millionColumns), "")}, view.Rows...) {
-			fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
+		d.title(view.Title)
+		var columns []column[[]string]
+		for i, title := range append(slices.Clone(millionColumns), "") {
+			c := figures(title, func(row []string) string { return row[i] })
+			c.left = i == 0 || title == ""
+			columns = append(columns, c)
 		}
-		_ = table.Flush() // into memory
-		t.printf("\n")
+		table(d, "", columns, view.Rows, nil)
+		d.printf("\n")
 	}
 }
 

@@ -60,7 +60,7 @@ func TestMillionsComeFirst(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		stages := []verdict.Stage{{Name: "mine", Figures: verdict.Figures{Message: "msg", Does: "op", PerMillion: first, Cost: &verdict.Cost{Step: "codec", Of: of}}}}
 		var text, page strings.Builder
-		if err := Terminal(&text, rec, stages, false); err != nil {
+		if err := Record(&text, rec, stages, Form{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := HTML(&page, Contents{Runs: []NamedRun{{"run", rec}}, Stages: stages}); err != nil {

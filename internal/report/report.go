@@ -14,7 +14,6 @@ import (
 
 	"postage/internal/verdict"
 	"postage/internal/words"
-	"postage/record"
 )
 
 // grouped prints a number of at least 1000 with commas and no fraction, and a smaller
@@ -56,23 +55,4 @@ func plusMinus(i *verdict.Interval) string {
 		return "±?"
 	}
 	return fmt.Sprintf("±%.1f%%", 100*(i.High-i.Low)/2/i.Value)
-}
-
-// megabytesPerSecond is what the encoded bytes of an operation make in its time, 10^6
-// bytes a second.
-func megabytesPerSecond(r *verdict.Result) (float64, bool) {
-	size, ok := r.Metrics[record.EncodedBytes]
-	if !ok || r.NSOp == nil {
-		return 0, false
-	}
-	return size / r.NSOp.Value * 1e3, true
-}
-
-// rowsPerSecond is how many rows of a table are written per second.
-func rowsPerSecond(r *verdict.Result) (float64, bool) {
-	rows, ok := r.Metrics[record.RowsWritten]
-	if !ok || r.NSOp == nil {
-		return 0, false
-	}
-	return rows / r.NSOp.Value * 1e9, true
 }

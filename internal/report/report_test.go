@@ -121,9 +121,9 @@ func TestTerminal(t *testing.T) {
 		name  string
 		rec   *record.Record
 		color bool
-	}{{"terminal.txt", sample(), false}, {"terminal-color.txt", sample(), true}, {"terminal-busy.txt", rough(), false}} {
+	}{{"terminal.txt", sample(), false}, {"terminal-wide.txt", sample(), false}, {"terminal-color.txt", sample(), true}, {"terminal-busy.txt", rough(), false}} {
 		var b bytes.Buffer
-		if err := Terminal(&b, r.rec, stages, r.color); err != nil {
+		if err := Record(&b, r.rec, stages, Form{Color: r.color, Wide: strings.Contains(r.name, "wide")}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, r.name, b.Bytes())
@@ -135,7 +135,7 @@ func TestTerminal(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, sample()); err != nil {
+	if err := Record(&b, sample(), stages, Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "record.json", b.Bytes())
@@ -144,7 +144,7 @@ func TestJSON(t *testing.T) {
 // Without proof there are no figures, and absent values are null, never 0.
 func TestNoProofNoFigure(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSON(&b, sample()); err != nil {
+	if err := Record(&b, sample(), stages, Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	var out struct {
@@ -175,7 +175,7 @@ func TestNoProofNoFigure(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := Terminal(&text, sample(), stages, false); err != nil {
+	if err := Record(&text, sample(), stages, Form{}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(text.String()) {

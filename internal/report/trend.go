@@ -8,48 +8,52 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"postage/internal/history/trend"
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 )
 
-// TrendTerminal writes how a row changed from run to run as tables for a person: each
-// trend's line, its changes, and its last points, all for last < 1. With color it uses ANSI
-// escape sequences.
-func TrendTerminal(w io.Writer, trends []*trend.Trend, last int, color bool) error {
-	t := &terminal{color: color}
+// Trends writes how a row changed from run to run: each trend's line, its changes, and its last
+// points, all for last < 1. JSON has all.
+func Trends(w io.Writer, row string, trends []*trend.Trend, last int, form Form) error {
+	if form.JSON {
+		return trendJSON(w, row, trends)
+	}
+	d := &doc{Form: form}
 	for _, tr := range trends {
 		if len(tr.Points) == 0 {
 			continue
 		}
-		if t.b.Len() > 0 {
-			t.printf("\n")
+		if d.Len() > 0 {
+			d.printf("\n")
 		}
-		t.trend(tr, last)
+		d.trend(tr, last)
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return d.writeTo(w)
 }
 
-func (t *terminal) trend(tr *trend.Trend, last int) {
-	t.printf("%s\n%s\n", t.paint(bold, tr.Row), t.paint(dim, tr.Machine))
-	t.printf("%s\n", trendSummary(tr))
+func (d *doc) trend(tr *trend.Trend, last int) {
+	d.lines(bold, "", tr.Row, "  ")
+	d.note(tr.Machine)
+	d.lines(lipgloss.Style{}, "", trendSummary(tr), "  ")
 	if line := sparkline(tr, 60); line != "" {
-		t.printf("\n  %s\n", line)
+		d.printf("\n  %s\n", line)
 	}
 	if len(tr.Changes) > 0 {
-		t.printf("\n")
-		t.changePoints(tr)
+		d.printf("\n")
+		d.changePoints(tr)
 	}
 	shown := len(tr.Points)
 	if last > 0 {
 		shown = min(shown, last)
 	}
-	t.printf("\n")
-	t.points(tr, len(tr.Points)-shown)
+	d.printf("\n")
+	d.points(tr, len(tr.Points)-shown)
 	if shown < len(tr.Points) {
-		t.printf("%s\n", t.paint(dim, fmt.Sprintf("the last %d of %d runs; --last 0 prints all", shown, len(tr.Points))))
+		d.note(fmt.Sprintf("the last %d of %d runs; --last 0 prints all", shown, len(tr.Points)))
 	}
 }
 
@@ -120,43 +124,77 @@ func sparkline(tr *trend.Trend, columns int) string {
 	return fmt.Sprintf("%s  %s to %s", b.String(), ratio(math.Exp(low)), ratio(math.Exp(high)))
 }
 
-func (t *terminal) changePoints(tr *trend.Trend) {
-	rows := [][]string{}
+func (d *doc) changePoints(tr *trend.Trend) {
+	var rows []*trend.Change
 	for i := range tr.Changes {
-		c := &tr.Changes[i]
-		p := &tr.Points[c.Point]
-		text := t.paint(green, factorText(c))
-		if c.Factor() > 1 {
-			text = t.paint(red, factorText(c))
-		}
-		rows = append(rows, []string{fmt.Sprint(c.Point + 1), startedText(p), commitText(p.Commit), ratio(c.Before) + " → " + ratio(c.After), text, probability(c.P), p.Run, alongWith(tr, c.Point)})
+		rows = append(rows, &tr.Changes[i])
 	}
-	t.grid("", []string{"change at", "started", "commit", "ratio before → after", "time", "p", "run", "along with"}, rows, 1, 2, 3, 4, 6, 7)
+	point := func(c *trend.Change) *trend.Point { return &tr.Points[c.Point] }
+	table(d, "", []column[*trend.Change]{
+		figures("at", func(c *trend.Change) string { return fmt.Sprint(c.Point + 1) }),
+		texts("started", func(c *trend.Change) string { return startedText(point(c)) }),
+		texts("commit", func(c *trend.Change) string { return commitText(point(c).Commit) }),
+		texts("ratio", func(c *trend.Change) string { return ratio(c.Before) + " → " + ratio(c.After) }),
+		texts("change", factorText),
+		figures("p", func(c *trend.Change) string { return probability(c.P) }),
+		texts("run", func(c *trend.Change) string { return point(c).Run }).when(ifRoom),
+		texts("along with", func(c *trend.Change) string { return alongWith(tr, c.Point) }).when(ifWide),
+	}, rows, func(c *trend.Change, text string) string {
+		switch {
+		case text != factorText(c):
+			return text
+		case c.Factor() > 1:
+			return d.paint(red, text)
+		}
+		return d.paint(green, text)
+	})
+	for _, c := range rows {
+		if with := alongWith(tr, c.Point); with != "" && !d.Wide {
+			d.lines(lipgloss.Style{}, "", fmt.Sprintf("%d along with %s", c.Point+1, with), "  ")
+		}
+	}
 }
 
-func (t *terminal) points(tr *trend.Trend, from int) {
-	rows := [][]string{}
-	changed := map[int]bool{}
+func (d *doc) points(tr *trend.Trend, from int) {
+	marks := map[int]string{}
 	for _, c := range tr.Changes {
-		changed[c.Point] = true
+		marks[c.Point] = "changed"
 	}
 	for _, s := range tr.Segments[1:] {
-		changed[s.From] = false
+		marks[s.From] = "new anchor"
+		if d.Wide {
+			marks[s.From] = "anchor is now " + s.Anchor.String()
+		}
 	}
+	var rows []int
 	for i := from; i < len(tr.Points); i++ {
-		p := &tr.Points[i]
-		mark := ""
-		if change, marked := changed[i]; change {
-			mark = "changed"
-		} else if marked {
-			mark = "anchor is now " + p.Anchor.String()
-		}
-		if p.Partial {
-			mark = strings.TrimPrefix(mark+", partial", ", ")
-		}
-		rows = append(rows, []string{fmt.Sprint(i + 1), startedText(p), commitText(p.Commit), pointRatio(p), grouped(p.NSOp.Value), plusMinus(&p.NSOp), whole(p.BytesOp), whole(p.AllocsOp), p.Run, mark})
+		rows = append(rows, i)
 	}
-	t.grid("", []string{"#", "started", "commit", "ratio (95% interval)", "ns/op", "±", "B/op", "allocs/op", "run", ""}, rows, 1, 2, 3, 8, 9)
+	of := func(text func(*trend.Point) string) func(int) string {
+		return func(i int) string { return text(&tr.Points[i]) }
+	}
+	interval := pointRatio
+	if !d.Wide {
+		interval = func(p *trend.Point) string { return known(p.Ratio, shortRatio) }
+	}
+	whole := func(n int64) string { return words.Integer(n) }
+	table(d, "", []column[int]{
+		figures("#", func(i int) string { return fmt.Sprint(i + 1) }),
+		texts("started", of(startedText)),
+		texts("commit", of(func(p *trend.Point) string { return commitText(p.Commit) })),
+		texts("ratio (95% interval)", of(interval)),
+		figures("ns/op", of(func(p *trend.Point) string { return grouped(p.NSOp.Value) })).when(ifWide),
+		figures("±", of(func(p *trend.Point) string { return plusMinus(&p.NSOp) })).when(ifWide),
+		figures("B/op", of(func(p *trend.Point) string { return known(p.BytesOp, whole) })).when(ifWide),
+		figures("allocs/op", of(func(p *trend.Point) string { return known(p.AllocsOp, whole) })).when(ifWide),
+		texts("run", of(func(p *trend.Point) string { return p.Run })).when(ifRoom),
+		texts("", func(i int) string {
+			if tr.Points[i].Partial {
+				return strings.TrimPrefix(marks[i]+", partial", ", ")
+			}
+			return marks[i]
+		}),
+	}, rows, nil)
 }
 
 // alongWith says what else is new in the first run after a change, as its possible cause.
@@ -208,19 +246,7 @@ func commitText(commit string) string {
 	return commit
 }
 
-func pointRatio(p *trend.Point) string {
-	if p.Ratio == nil {
-		return "n/a"
-	}
-	return intervalText(*p.Ratio)
-}
+func pointRatio(p *trend.Point) string { return known(p.Ratio, intervalText) }
 
 // bounded says that there were enough blocks for an interval.
 func bounded(i *verdict.Interval) bool { return i.Low > 0 && !math.IsInf(i.High, 0) }
-
-func whole(n *int64) string {
-	if n == nil {
-		return "n/a"
-	}
-	return words.Integer(*n)
-}

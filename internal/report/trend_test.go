@@ -62,7 +62,7 @@ func TestTrendTerminal(t *testing.T) {
 		anchor.Points[i].Ratio = nil
 	}
 	for _, trends := range [][]*trend.Trend{trendSample()[:1], trendSample()[1:2], trendSample()[2:], {anchor, {Row: "none"}}} {
-		if err := TrendTerminal(&b, trends, 8, false); err != nil {
+		if err := Trends(&b, "", trends, 8, Form{}); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString("\n")
@@ -72,7 +72,7 @@ func TestTrendTerminal(t *testing.T) {
 
 func TestTrendJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := TrendJSON(&b, "Encode/msg=order/op=encode/codec=slower", []*trend.Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}); err != nil {
+	if err := Trends(&b, "Encode/msg=order/op=encode/codec=slower", []*trend.Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, 0, Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "trend.json", b.Bytes())
@@ -84,11 +84,11 @@ func TestHistoryList(t *testing.T) {
 		{Record: 3, Name: "b.txt", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Added: time.Date(2026, 1, 2, 3, 5, 5, 0, time.UTC), Machine: "another", Commit: "0123456789abcdef", Seed: "7", Go: "go1.26.0", Partial: true, Cases: 20, Figures: 700, Blocks: 160},
 	}
 	var text, asJSON bytes.Buffer
-	if err := HistoryTerminal(&text, entries, false); err != nil {
+	if err := History(&text, entries, Form{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "history.txt", text.Bytes())
-	if err := HistoryJSON(&asJSON, entries); err != nil {
+	if err := History(&asJSON, entries, Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "history.json", asJSON.Bytes())

@@ -74,18 +74,18 @@ type (
 	}
 )
 
-// HistoryJSON writes the records of a history.
-func HistoryJSON(w io.Writer, entries []trend.Entry) error {
+// historyJSON writes the records of a history.
+func historyJSON(w io.Writer, entries []trend.Entry) error {
 	out := jsonHistory{Version: 1, Records: []jsonEntry{}}
 	for _, e := range entries {
 		out.Records = append(out.Records, jsonEntry{Record: e.Record, Name: e.Name, Started: timestamp(e.Started), Added: timestamp(e.Added), Machine: e.Machine,
-			Commit: known(e.Commit), Seed: e.Seed, Go: e.Go, Partial: e.Partial, Cases: e.Cases, Rows: e.Figures, Blocks: e.Blocks})
+			Commit: orNull(e.Commit), Seed: e.Seed, Go: e.Go, Partial: e.Partial, Cases: e.Cases, Rows: e.Figures, Blocks: e.Blocks})
 	}
 	return writeJSON(w, out)
 }
 
-// TrendJSON writes how a row changed, with all points.
-func TrendJSON(w io.Writer, row string, trends []*trend.Trend) error {
+// trendJSON writes how a row changed, with all points.
+func trendJSON(w io.Writer, row string, trends []*trend.Trend) error {
 	out := jsonTrends{Version: 1, Row: row, Level: trend.Level, Trends: []jsonTrend{}}
 	for _, t := range trends {
 		j := jsonTrend{Machine: t.Machine, Segments: []jsonSegment{}, Changes: []jsonPoint{}, Points: []jsonMoment{}}
@@ -99,11 +99,11 @@ func TrendJSON(w io.Writer, row string, trends []*trend.Trend) error {
 		for i := range t.Changes {
 			c := &t.Changes[i]
 			p := &t.Points[c.Point]
-			j.Changes = append(j.Changes, jsonPoint{c.Point, p.Record, known(p.Commit), c.Before, c.After, c.Factor(), c.P})
+			j.Changes = append(j.Changes, jsonPoint{c.Point, p.Record, orNull(p.Commit), c.Before, c.After, c.Factor(), c.P})
 		}
 		for i := range t.Points {
 			p := &t.Points[i]
-			m := jsonMoment{Record: p.Record, Run: p.Run, Started: timestamp(p.Started), Commit: known(p.Commit), Go: p.Go, Module: p.Module, Partial: p.Partial, Blocks: p.Blocks,
+			m := jsonMoment{Record: p.Record, Run: p.Run, Started: timestamp(p.Started), Commit: orNull(p.Commit), Go: p.Go, Module: p.Module, Partial: p.Partial, Blocks: p.Blocks,
 				Ratio: newJSONValue(p.Ratio), NSOp: *newJSONValue(&p.NSOp), BytesOp: p.BytesOp, AllocsOp: p.AllocsOp, Metrics: p.Metrics}
 			j.Points = append(j.Points, m)
 		}

@@ -4,36 +4,42 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"postage/internal/history/trend"
 )
 
-// HistoryTerminal writes the records of a history as a table for a person.
-func HistoryTerminal(w io.Writer, entries []trend.Entry, color bool) error {
-	t := &terminal{color: color}
+// History writes the records of a history.
+func History(w io.Writer, entries []trend.Entry, form Form) error {
+	if form.JSON {
+		return historyJSON(w, entries)
+	}
+	d := &doc{Form: form}
 	var machines []string
-	rows := [][]string{}
 	for _, e := range entries {
 		if !slices.Contains(machines, e.Machine) {
 			machines = append(machines, e.Machine)
 		}
-		started, partial := "n/a", ""
-		if !e.Started.IsZero() {
-			started = e.Started.UTC().Format(time.DateTime)
-		}
-		if e.Partial {
-			partial = "partial"
-		}
-		rows = append(rows, []string{fmt.Sprint(e.Record), started, commitText(e.Commit), machineLetter(slices.Index(machines, e.Machine)), fmt.Sprint(e.Cases), fmt.Sprint(e.Figures), fmt.Sprint(e.Blocks), e.Name, partial})
 	}
-	t.grid("", []string{"record", "started (UTC)", "commit", "machine", "cases", "rows", "blocks", "name", ""}, rows, 1, 2, 3, 7, 8)
-	t.printf("\n")
+	table(d, "", []column[trend.Entry]{
+		figures("record", func(e trend.Entry) string { return fmt.Sprint(e.Record) }),
+		texts("started (UTC)", func(e trend.Entry) string { return startedText(&trend.Point{Started: e.Started}) }),
+		texts("commit", func(e trend.Entry) string { return commitText(e.Commit) }),
+		texts("machine", func(e trend.Entry) string { return machineLetter(slices.Index(machines, e.Machine)) }),
+		figures("cases", func(e trend.Entry) string { return fmt.Sprint(e.Cases) }).when(ifRoom),
+		figures("rows", func(e trend.Entry) string { return fmt.Sprint(e.Figures) }),
+		figures("blocks", func(e trend.Entry) string { return fmt.Sprint(e.Blocks) }),
+		texts("name", func(e trend.Entry) string {
+			if e.Partial {
+				return e.Name + " partial"
+			}
+			return e.Name
+		}),
+	}, entries, nil)
+	d.printf("\n")
 	for i, machine := range machines {
-		t.printf("%s\n", t.paint(dim, "machine "+machineLetter(i)+": "+machine))
+		d.note("machine " + machineLetter(i) + ": " + machine)
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return d.writeTo(w)
 }
 
 // machineLetter is a short name for a machine: A, B … Z, AA.

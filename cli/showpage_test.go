@@ -2,15 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"postage/internal/claims"
 	"postage/internal/report"
+	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 	"postage/record/recordtest"
@@ -24,7 +28,7 @@ func TestReport(t *testing.T) {
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
 	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
 	out := filepath.Join(folder, "costs.html")
-	code, stdout, stderr := command("report", a, b, "-o", out)
+	code, stdout, stderr := command("show", a, b, "--html", out)
 	if code != 0 || stdout != "" || !strings.Contains(stderr, "page saved as "+out) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -37,7 +41,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if code, _, stderr := command("report", filepath.Join(folder, "nowhere.txt"), "-o", out); code != 2 || !strings.Contains(stderr, "no such file") {
+	if code, _, stderr := command("show", filepath.Join(folder, "nowhere.txt"), "--html", out); code != 2 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if again, err := os.ReadFile(out); err != nil || string(again) != string(page) {
@@ -48,17 +52,17 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	saved(t, filepath.Join(folder, "other"), "a.txt", r.Record())
-	if code, _, stderr := command("report", "a.txt", "other/a.txt", "b.txt", "-o", "three.html"); code != 0 {
+	if code, _, stderr := command("show", "a.txt", "other/a.txt", "b.txt", "--html", "three.html"); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	three, err := os.ReadFile("three.html")
 	if err != nil || !bytes.Contains(three, []byte("other/a.txt")) {
 		t.Errorf("the page does not name other/a.txt: %v", err)
 	}
-	if code, _, stderr := command("report", a, a, "-o", out); code != 2 || !strings.Contains(stderr, "given twice") {
+	if code, _, stderr := command("show", a, a, "--html", out); code != 2 || !strings.Contains(stderr, "given twice") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if code, _, stderr := command("report", a, "-o", filepath.Join(folder, "no", "x.html")); code != 2 || stderr == "" {
+	if code, _, stderr := command("show", a, "--html", filepath.Join(folder, "no", "x.html")); code != 2 || stderr == "" {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -150,4 +154,37 @@ func everything(blocks int) *record.Record {
 		}
 	}
 	return rec
+}
+
+// No line of a run of all rows, of its comparison or its machines is wider than 80 columns, and no
+// two rows of a case have the same name there.
+func TestNothingIsWiderThan80Columns(t *testing.T) {
+	t.Parallel()
+	rec := everything(7)
+	send := *rec
+	send.Rows = slices.DeleteFunc(slices.Clone(rec.Rows), func(r record.Row) bool { return r.Stage != "send" })
+	send.Blocks = slices.DeleteFunc(slices.Clone(rec.Blocks), func(b record.Block) bool { return !strings.HasPrefix(b.Case, "Send/") })
+	other := send
+	other.Machine.Cores = 64
+	var all bytes.Buffer
+	err := errors.Join(
+		report.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
+		report.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
+		report.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
+		report.Machines(&all, verdict.CompareMachines([]string{"a", "other", "a-third-of-them"}, []*record.Record{&send, &other, &send}), report.Form{}),
+		claims.Check(claims.All(), []*record.Record{rec}).Print(&all, report.Form{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := 0
+	for line := range strings.Lines(all.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			if wide++; wide <= 20 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+	if wide > 20 {
+		t.Errorf("%d such lines", wide)
+	}
 }

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/spf13/cobra"
+
+	"postage/internal/report"
+)
+
+// formFlags are the flags that say how a result is printed.
+type formFlags struct{ report.Form }
+
+// register adds them to a command that has tables, with which others they cannot be combined.
+func (f *formFlags) register(cmd *cobra.Command, without ...string) {
+	cmd.Flags().BoolVar(&f.JSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.Markdown, "markdown", false, "print Markdown, as GitHub shows it")
+	cmd.Flags().BoolVar(&f.Wide, "wide", false, "print all columns, however wide")
+	cmd.MarkFlagsMutuallyExclusive(append([]string{"json", "markdown", "wide"}, without...)...)
+}
+
+// form is what was asked for, in colour where a terminal shows it.
+func (f *formFlags) form(cmd *cobra.Command) report.Form {
+	form := f.Form
+	form.Color = colorful(cmd)
+	return form
+}
+
+// colorful reports whether standard output is a terminal that shows colours, and the user wants
+// them (NO_COLOR, CLICOLOR_FORCE and the like).
+func colorful(cmd *cobra.Command) bool {
+	return colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"postage/internal/claims"
+	"postage/internal/report"
+	"postage/lab"
+	"postage/record"
+)
+
+// pageFlags are the flags of `show --html`.
+type pageFlags struct {
+	file, history string
+	open, trends  bool
+}
+
+func (f *pageFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "html", "", "make a page, for a browser, in `file`")
+	cmd.Flags().BoolVar(&f.open, "open", false, "with --html: show it in the browser")
+	cmd.Flags().BoolVar(&f.trends, "history", true, "with --html: show how the rows changed, if there is a history; --history=false\nleaves that out")
+	cmd.Flags().StringVar(&f.history, "db", "", "with --html: "+placeUsage)
+}
+
+// unused is an error if a flag of pages was given for a table.
+func (f *pageFlags) unused(cmd *cobra.Command) error {
+	for _, name := range []string{"open", "history", "db"} {
+		if cmd.Flags().Changed(name) {
+			return hinted(fmt.Errorf("--%s goes with --html", name), "`postage show --html FILE`")
+		}
+	}
+	return nil
+}
+
+// makePage makes a page of some runs, the latest for none.
+func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, priced *pricing) error {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var runs []report.NamedRun
+	var records []*record.Record
+	for _, name := range names {
+		rec, err := loadRun(name)
+		if err == nil {
+			err = priced.apply(cmd, rec)
+		}
+		if err != nil {
+			return err
+		}
+		name = cmp.Or(name, latestName)
+		if slices.ContainsFunc(runs, func(r report.NamedRun) bool { return r.Name == name }) {
+			return hinted(fmt.Errorf("%s is given twice", name), "name each run once")
+		}
+		records = append(records, rec)
+		runs = append(runs, report.NamedRun{Name: name, Record: rec})
+	}
+	shorten(runs)
+	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Claims: claims.Check(claims.All(), records)}
+	if flags.trends {
+		var err error
+		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(flags.file, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
+		return err
+	}
+	say(cmd, "page saved as %s", flags.file)
+	if flags.open {
+		return openInBrowser(cmd, flags.file)
+	}
+	return nil
+}
+
+// shorten leaves a file's folder out of the names of the runs, unless another run has the
+// same name in another folder.
+func shorten(runs []report.NamedRun) {
+	number := map[string]int{}
+	for _, r := range runs {
+		number[filepath.Base(r.Name)]++
+	}
+	for i := range runs {
+		if base := filepath.Base(runs[i].Name); number[base] == 1 {
+			runs[i].Name = base
+		}
+	}
+}
+
+// openInBrowser shows a file in what the desktop opens pages with.
+func openInBrowser(cmd *cobra.Command, file string) error {
+	name, args := "xdg-open", []string{file}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
+	}
+	if err := exec.CommandContext(cmd.Context(), name, args...).Run(); err != nil {
+		return hinted(err, "open "+file+" in a browser by hand")
+	}
+	return nil
+}

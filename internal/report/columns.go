@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/verdict"
+	"postage/internal/words"
+	"postage/record"
+)
+
+// result is a column of a case's table.
+type result = column[*verdict.Result]
+
+// narrow are a case's columns where there is room for 80: what the verdict rests on. Units are in
+// the head, and so is the key that all names begin with.
+func narrow(c *verdict.CaseResult) []result {
+	largest := func(of func(*verdict.Result) float64) float64 {
+		most := 0.0
+		for _, r := range c.Rows {
+			if r.NSOp != nil && r != c.Control {
+				most = max(most, of(r))
+			}
+		}
+		return most
+	}
+	ns := func(r *verdict.Result) float64 { return r.NSOp.Value }
+	bytes := func(r *verdict.Result) float64 { return float64(*r.BytesOp) }
+	per, unit := inUnits(largest(ns), "ns", "µs", "ms", "s")
+	perByte, byteUnit := inUnits(largest(bytes), "B", "kB", "MB", "GB")
+	title := "time "
+	if ofCost(c) {
+		title = "cost "
+	}
+	key := firstKey(c)
+	columns := []result{
+		texts(strings.TrimSuffix(key, "="), func(r *verdict.Result) string { return strings.TrimPrefix(r.Row.Contender, key) }),
+		figures(title+unit, func(r *verdict.Result) string { return grouped(ns(r) / per) }),
+		figures("±%", func(r *verdict.Result) string { return strings.Trim(plusMinus(r.NSOp), "±%") }).when(lastly),
+		figures("ratio (95%)", func(r *verdict.Result) string {
+			switch {
+			case r.Ratio == nil:
+				return "1"
+			case r.Row.Role == record.RoleFloor: // it is no choice: nobody needs its interval
+				return ratio(r.Ratio.Ratio)
+			}
+			return shortRatio(verdict.Interval{Value: r.Ratio.Ratio, Low: r.Ratio.Low, High: r.Ratio.High})
+		}),
+		texts("verdict", verdictText),
+		figures("×floor", floorText),
+	}
+	if packed := c.Rows[0].Metrics; packed != nil && packed[record.PackedBytes] > 0 {
+		return append(columns[:5:5],
+			figures("bytes", metric(record.PackedBytes)),
+			figures("pays below Mbit/s", func(r *verdict.Result) string { return paysText(c, r) }))
+	}
+	columns = append(columns,
+		figures(byteUnit+"/op", func(r *verdict.Result) string { return figure(bytes(r) / perByte) }).when(lastly),
+		figures("allocs", func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }).when(lastly))
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.Wall != nil }) {
+		columns = append(columns, figures("wall "+unit, func(r *verdict.Result) string {
+			if r.Wall == nil {
+				return ""
+			}
+			return grouped(r.WallOp.Value / per)
+		}).when(ifRoom))
+	}
+	return columns
+}
+
+// inUnits are what to divide figures by, and its unit, so that the largest has at most six digits.
+func inUnits(largest float64, units ...string) (per float64, unit string) {
+	per = 1
+	for len(units) > 1 && largest/per >= 999_999.5 {
+		per, units = per*1e3, units[1:]
+	}
+	return per, units[0]
+}
+
+// firstKey is the key, with "=", that the names of a case's baseline and of most of its contenders
+// begin with; "" if there is none.
+func firstKey(c *verdict.CaseResult) string {
+	if c.Baseline == nil {
+		return ""
+	}
+	key, _, ok := strings.Cut(c.Baseline.Row.Contender, "=")
+	if !ok || strings.Contains(key, "/") {
+		return ""
+	}
+	return key + "="
+}
+
+// shortRatio is intervalText, shorter.
+func shortRatio(i verdict.Interval) string {
+	if !bounded(&i) {
+		return ratio(i.Value) + " (no interval)"
+	}
+	return fmt.Sprintf("%s (%s–%s)", ratio(i.Value), ratio(i.Low), ratio(i.High))
+}
+
+func ofCost(c *verdict.CaseResult) bool {
+	return slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.CodeOp != nil })
+}
+
+func verdictText(r *verdict.Result) string {
+	switch {
+	case r.Row.Role == record.RoleFloor, r.Row.Role == record.RoleBaseline:
+		return string(r.Row.Role)
+	case r.Ratio == nil:
+		return ""
+	}
+	return string(r.Verdict)
+}
+
+func floorText(r *verdict.Result) string {
+	if r.FloorRatio == nil {
+		return "n/a"
+	}
+	return ratio(r.FloorRatio.Value)
+}
+
+// columnsOf are all columns of a case.
+func columnsOf(c *verdict.CaseResult) []result {
+	any := func(has func(*verdict.Result) bool) bool { return slices.ContainsFunc(c.Rows, has) }
+	title := "ns/op"
+	if ofCost(c) {
+		title = "cost ns/op"
+	}
+	columns := []result{
+		texts("", func(r *verdict.Result) string { return r.Row.Contender }),
+		figures(title, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }),
+		figures("±", func(r *verdict.Result) string { return plusMinus(r.NSOp) }),
+		figures("ratio (95% interval)", func(r *verdict.Result) string {
+			if r.Ratio == nil {
+				return "1"
+			}
+			return RatioText(r.Ratio)
+		}),
+	}
+	if any(func(r *verdict.Result) bool { return r.Tail != nil }) {
+		columns = append(columns, figures("tail", func(r *verdict.Result) string { return known(r.Tail, ratio) }))
+	}
+	columns = append(columns, texts("verdict", verdictText), figures("× floor", floorText))
+	if ofCost(c) {
+		columns = append(columns,
+			figures("code", func(r *verdict.Result) string { return known(r.CodeOp, grouped) }),
+			figures("garbage", func(r *verdict.Result) string { return known(r.GarbageOp, grouped) }))
+	}
+	columns = append(columns,
+		figures("B/op", func(r *verdict.Result) string { return words.Integer(*r.BytesOp) }),
+		figures("allocs/op", func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }))
+	if any(func(r *verdict.Result) bool { return r.Wall != nil }) {
+		columns = append(columns, figures("wall ns/op", func(r *verdict.Result) string {
+			if r.Wall == nil {
+				return ""
+			}
+			return grouped(r.WallOp.Value)
+		}))
+	}
+	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
+		columns = append(columns, figures("instr/op", func(r *verdict.Result) string {
+			return known(r.InstructionsOp, func(i verdict.Interval) string { return grouped(i.Value) + " " + plusMinus(&i) })
+		}))
+	}
+	return append(columns, metricColumns(c)...)
+}
+
+// metricColumns are a case's other figures.
+func metricColumns(c *verdict.CaseResult) (columns []result) {
+	units := map[string]bool{}
+	for _, r := range c.Rows {
+		for unit := range r.Metrics {
+			units[unit] = true
+		}
+	}
+	// perSecond is how much of a metric an operation makes in its time.
+	perSecond := func(unit string, scale float64) func(*verdict.Result) string {
+		return func(r *verdict.Result) string {
+			n, ok := r.Metrics[unit]
+			if !ok || r.NSOp == nil {
+				return "n/a"
+			}
+			return grouped(n / r.NSOp.Value * scale)
+		}
+	}
+	if units[record.EncodedBytes] {
+		columns = append(columns, figures("encoded bytes", metric(record.EncodedBytes)), figures("MB/s", perSecond(record.EncodedBytes, 1e3)))
+	}
+	if units[record.PackedBytes] {
+		columns = append(columns, figures("packed bytes", metric(record.PackedBytes)),
+			figures("pays below Mbit/s", func(r *verdict.Result) string { return paysText(c, r) }))
+	}
+	if units[record.RowsWritten] {
+		columns = append(columns, figures("rows/s", perSecond(record.RowsWritten, 1e9)))
+	}
+	for _, unit := range []string{record.EncodedBytes, record.PackedBytes, record.RowsWritten} {
+		delete(units, unit)
+	}
+	if ofCost(c) {
+		delete(units, record.ClientCPU) // it is the cost
+	}
+	// In order of the alphabet, but the maximum behind the percentiles.
+	key := func(unit string) string { return strings.Replace(unit, "max-ns", "p~", 1) }
+	for _, unit := range slices.SortedFunc(maps.Keys(units), func(a, b string) int { return strings.Compare(key(a), key(b)) }) {
+		title := unit
+		if unit == record.ClientCPU {
+			title = cpuTitle
+		}
+		columns = append(columns, figures(title, metric(unit)))
+	}
+	return columns
+}
+
+// cpuTitle is the title of the CPU time of a contender's process. In the order of the alphabet, of
+// the figures that only some stages have, it is the first.
+const cpuTitle = "cpu ns/op"
+
+// paysText is the bandwidth below which a row of packed messages pays.
+func paysText(c *verdict.CaseResult, r *verdict.Result) string {
+	below, ok := c.PaysBelow(r)
+	switch {
+	case !ok && r == c.Baseline:
+		return ""
+	case !ok:
+		return "n/a"
+	case below.Value == 0:
+		return "never"
+	case math.IsInf(r.Ratio.HalfWidth, 0):
+		return grouped(below.Value) + " (no interval yet)"
+	case math.IsInf(below.Low, 1):
+		return "always"
+	case math.IsInf(below.High, 1):
+		return fmt.Sprintf("at least %s", grouped(below.Low))
+	}
+	return fmt.Sprintf("%s (%s to %s)", grouped(below.Value), grouped(below.Low), grouped(below.High))
+}
+
+// known is a figure's text, "n/a" if there is none.
+func known[T any](x *T, text func(T) string) string {
+	if x == nil {
+		return "n/a"
+	}
+	return text(*x)
+}
+
+func metric(unit string) func(*verdict.Result) string {
+	return func(r *verdict.Result) string {
+		value, ok := r.Metrics[unit]
+		if !ok {
+			return "n/a"
+		}
+		return figure(value)
+	}
+}

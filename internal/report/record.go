@@ -1,0 +1,287 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"postage/internal/cost"
+	"postage/internal/stats"
+	"postage/internal/verdict"
+	"postage/internal/words"
+	"postage/record"
+)
+
+// Record writes a record: who won, then a table a case. Stages say what their figures mean.
+func Record(w io.Writer, rec *record.Record, stages []verdict.Stage, form Form) error {
+	a := verdict.Analyze(rec)
+	if form.JSON {
+		return recordJSON(w, rec, a)
+	}
+	d := &doc{Form: form}
+	if form.Markdown {
+		d.printf("%s%s.\n\n", commandText(rec, stages), plain(machineText(rec)))
+	}
+	if busy := busyText(rec); busy != "" && form.Markdown {
+		d.printf("**%s**\n\n", plain(busy))
+	} else if busy != "" {
+		d.lines(yellow, "", busy, "")
+		d.printf("\n")
+	}
+	if !form.Markdown {
+		var cases []cost.Case
+		for i := range a.Cases {
+			cases = append(cases, cost.Case{CaseResult: &a.Cases[i], Record: rec})
+		}
+		d.millions(millions(stages, cases))
+	}
+	d.paragraph("- ", sentences(a, rec, stages)...)
+	d.paragraph("", sight(a, rec)...)
+	if form.Markdown {
+		d.printf("%s\n\n", legend)
+	}
+	for i := range a.Cases {
+		d.caseTable(&a.Cases[i])
+		d.printf("\n")
+	}
+	d.marked("warning:", a.Warnings...)
+	d.footer(rec)
+	return d.writeTo(w)
+}
+
+// legend says what the columns are that their titles do not explain.
+const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95% interval: CPU time, or wall time where a server answers. " +
+	"**±**: half the width of the 95% interval of the cost. **code** and **garbage**: its two parts. **tail**: the mean CPU time of all batches, divided by the cost. " +
+	"**× floor**: the time as a multiple of the floor's, which does the least work possible."
+
+// commandText is the command that makes the record again, with the date and the commit that it was
+// measured at; "" of what `postage run` did not measure.
+func commandText(rec *record.Record, stages []verdict.Stage) string {
+	if len(rec.Rows) == 0 || !slices.ContainsFunc(stages, func(s verdict.Stage) bool { return s.Name == rec.Rows[0].Stage }) {
+		return ""
+	}
+	command := "postage run"
+	for _, pattern := range rec.Run.Patterns {
+		command += " '" + pattern + "'"
+	}
+	text := fmt.Sprintf("Measured by %s", code(fmt.Sprintf("%s --budget %v --precision %g%% --seed %d", command, rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)))
+	if !rec.Run.Started.IsZero() {
+		text += ", " + rec.Run.Started.UTC().Format("2 January 2006")
+	}
+	if rec.Run.Commit != "" {
+		text += fmt.Sprintf(", commit %.12s", rec.Run.Commit)
+	}
+	return text + ". "
+}
+
+// caseTable prints a case's rows, and what its control says of them.
+func (d *doc) caseTable(c *verdict.CaseResult) {
+	if d.Markdown {
+		d.printf("### %s\n\n", code(c.Name))
+	} else {
+		d.lines(bold, c.Name, "  "+comparedText(c), "    ")
+	}
+	if why := c.Unmeasured(); why != "" {
+		none := fmt.Sprintf("none of its %s: %s", words.Counted(len(c.Rows), "row"), why)
+		if d.Markdown {
+			d.printf("N%s\n", plain(none[1:]))
+		} else {
+			d.lines(dim, "", none, "  ")
+		}
+		return
+	}
+	with, without := split(c)
+	columns := narrow(c)
+	if d.Wide || d.Markdown {
+		columns = columnsOf(c)
+	}
+	if d.Markdown {
+		columns = d.halved(columns, with)
+	}
+	if len(with) > 0 {
+		table(d, "", columns, with, d.cell)
+	}
+	for _, r := range without {
+		d.item(r.Row.Contender, r.Reason())
+	}
+	if d.Markdown {
+		if len(without) > 0 {
+			d.printf("\n")
+		}
+		d.printf("%s; %s\n", plain(comparedText(c)), plain(controlText(c)))
+		return
+	}
+	d.lines(dim, "", controlText(c), "  ")
+}
+
+// widest is how many columns a table of Markdown may have.
+const widest = 13
+
+// halved are the columns of Markdown's first table. If there are more than widest, those behind the
+// CPU time come after it, in a second one, which is written by the function that table calls last.
+func (d *doc) halved(columns []column[*verdict.Result], rows []*verdict.Result) []column[*verdict.Result] {
+	columns[0].title = "contender"
+	i := slices.IndexFunc(columns, func(c column[*verdict.Result]) bool { return c.title == cpuTitle })
+	if i < 0 || len(columns) <= widest {
+		return columns
+	}
+	table(d, "", columns[:i+1], rows, nil)
+	return append(columns[:1:1], columns[i+1:]...)
+}
+
+// comparedText says how much was measured of a case, and what its rows are compared with.
+func comparedText(c *verdict.CaseResult) string {
+	baseline := "none"
+	if c.Baseline != nil {
+		baseline = c.Baseline.Row.Contender
+	}
+	return fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)
+}
+
+// split separates the rows with figures from those without. The control is in neither
+// if it has figures: it has a line of its own.
+func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
+	for _, r := range c.Rows {
+		switch {
+		case r.NSOp == nil:
+			without = append(without, r)
+		case r != c.Control:
+			with = append(with, r)
+		}
+	}
+	return with, without
+}
+
+func (d *doc) cell(r *verdict.Result, text string) string {
+	if r.Row.Role == record.RoleFloor {
+		return d.paint(dim, text)
+	}
+	return d.colored(text)
+}
+
+// colored is a verdict or an outcome in its colour.
+func (d *doc) colored(text string) string {
+	switch text {
+	case string(stats.Faster), string(verdict.Passed):
+		return d.paint(green, text)
+	case string(stats.Slower), string(verdict.Regressed):
+		return d.paint(red, text)
+	case string(verdict.Inconclusive):
+		return d.paint(yellow, text)
+	}
+	return text
+}
+
+// controlText is the line about a case's control.
+func controlText(c *verdict.CaseResult) string {
+	if c.Control != nil && c.Control.Ratio != nil {
+		return "control (the baseline again): " + RatioText(c.Control.Ratio)
+	}
+	return "control: none, since the baseline has no figures"
+}
+
+// RatioText is a ratio with its interval.
+func RatioText(c *stats.Comparison) string {
+	if math.IsInf(c.HalfWidth, 0) {
+		return ratio(c.Ratio) + " (no interval yet)"
+	}
+	return fmt.Sprintf("%s (%s to %s)", ratio(c.Ratio), ratio(c.Low), ratio(c.High))
+}
+
+// WorldText says what process costs are of, "" if none were measured.
+func WorldText(rec *record.Record) string {
+	switch {
+	case rec.Priced != nil:
+		return "costs are CPU time, code and garbage, priced for a process with " + rec.Priced.String()
+	case rec.Run.World != nil:
+		return "costs are CPU time, code and garbage, of a process with " + rec.Run.World.String()
+	}
+	return ""
+}
+
+// footer says what the figures were measured with and what the instrument cost.
+func (d *doc) footer(rec *record.Record) {
+	if !d.Markdown {
+		d.note(machineText(rec))
+		d.note(WorldText(rec))
+	}
+	d.note(selfText(rec))
+	if rec.Run.Complete {
+		return
+	}
+	if d.Markdown {
+		d.printf(">\n> **partial:** %s\n", partialText(rec))
+		return
+	}
+	d.marked("partial:", partialText(rec))
+}
+
+func partialText(rec *record.Record) string {
+	command := "run"
+	for _, row := range rec.Rows {
+		switch row.Stage {
+		case "bench":
+			command = "bench"
+		case "calibrate":
+			command = "doctor --calibrate"
+		}
+	}
+	return "the run was not completed: `postage " + command + " --resume FILE` continues it"
+}
+
+// machineText says what a record was measured with.
+func machineText(rec *record.Record) string {
+	m := &rec.Machine
+	cpu := m.CPU
+	if cpu == "" {
+		cpu = "unknown processor"
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %s rounds a block",
+		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
+}
+
+// roundsText is how many rounds the blocks have: fewer in those of a time when a run was short of
+// it.
+func roundsText(rec *record.Record) string {
+	fewest, most := rec.Run.Rounds, rec.Run.Rounds
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			rounds := len(rec.Blocks[i].Series[j].WallNS)
+			fewest, most = min(fewest, rounds), max(most, rounds)
+		}
+	}
+	if fewest == most {
+		return strconv.Itoa(most)
+	}
+	return fmt.Sprintf("%d to %d", fewest, most)
+}
+
+// selfText says what the instrument cost, "" where that was not measured.
+func selfText(rec *record.Record) string {
+	self := rec.Run.Self
+	if self == nil {
+		return ""
+	}
+	memory := "n/a"
+	if self.PeakBytes > 0 {
+		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
+	}
+	text := fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches", 100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond))
+	if len(self.Spent) > 0 {
+		between := self.Spent["rounds"].Seconds() - self.Duty*rec.Run.Elapsed.Seconds()
+		rest := rec.Run.Elapsed.Seconds() - self.Spent["rounds"].Seconds()
+		text += fmt.Sprintf(", %.1f s between them", between)
+		for _, on := range slices.Sorted(maps.Keys(self.Spent)) {
+			if on != "rounds" {
+				text += fmt.Sprintf(", %.1f s %s", self.Spent[on].Seconds(), on)
+				rest -= self.Spent[on].Seconds()
+			}
+		}
+		text += fmt.Sprintf(", %.1f s unaccounted for", math.Abs(math.Round(10*rest)/10))
+	}
+	return fmt.Sprintf("%s; its overhead is %.2f ns an operation; the conductor's peak memory %s", text, math.Round(self.OverheadNS*100)/100+0, memory)
+}
