@@ -32,7 +32,7 @@ type benchFlags struct {
 	cpus                             []int
 	layouts                          int
 	json, markdown, gate, list, all  bool
-	profile                          bool
+	profile, wide                    bool
 }
 
 func benchCommand() *cobra.Command {
@@ -90,6 +90,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
+	f.BoolVar(&flags.wide, "wide", false, "print all columns, however wide")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		for name, instead := range unlikeGo {
@@ -99,7 +100,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 		}
 		return err
 	})
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "wide")
 	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
@@ -333,7 +334,7 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 }
 
 func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
-	form := report.Form{JSON: flags.json, Markdown: flags.markdown, Color: colorful(cmd)}
+	form := report.Form{JSON: flags.json, Markdown: flags.markdown, Wide: flags.wide, Color: colorful(cmd)}
 	switch {
 	case flags.column != "" && !flags.json:
 		if !flags.markdown {

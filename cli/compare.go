@@ -48,8 +48,8 @@ row's ratio to its case's baseline on the same machine, and where the intervals 
 ratios are apart.`,
 		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
-  postage run {case} --against main && postage compare --gate
-  postage compare run.txt --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"
+  postage compare run.txt --gate
+  postage compare --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"
   postage compare --machines laptop.txt server.txt`),
 		Args:              func(cmd *cobra.Command, args []string) error { return flags.check(args) },
 		ValidArgsFunction: completeRuns,

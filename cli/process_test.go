@@ -104,7 +104,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil || len(rec.Blocks) == 0 || rec.Run.Complete {
 		t.Fatalf("the record: %v", err)
 	}
-	if out := s.stdout.String(); !strings.Contains(out, "codec=msgp") || !strings.Contains(out, "partial:") {
+	if out := s.stdout.String(); !strings.Contains(out, "\nmsgp ") || !strings.Contains(out, "partial:") {
 		t.Errorf("the figures measured so far are not printed:\n%s", out)
 	}
 	if !strings.Contains(s.stderr.String(), "postage run --resume "+s.record) {

@@ -108,9 +108,7 @@ func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, 
 	} else if len(b.shown) > 0 {
 		b.compared(d, b.shown)
 	}
-	for _, line := range b.summary() {
-		d.paragraph("", line)
-	}
+	d.paragraph("", b.summary()...)
 	if form.Markdown && len(b.folded) > 0 {
 		d.printf("<details><summary>unchanged</summary>\n\n")
 		b.compared(d, b.folded)
@@ -134,13 +132,14 @@ func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, 
 	return d.writeTo(w)
 }
 
-// bullet is a marked line, in Markdown one of a list.
+// bullet is a marked line, in Markdown one of a list. A message of a benchmark is one line,
+// however long.
 func (d *doc) bullet(mark, line string) {
 	if d.Markdown {
 		d.printf("- **%s** %s\n", mark, plain(line))
 		return
 	}
-	d.marked(mark, line)
+	d.printf("%s %s\n", d.paint(yellow, mark), line)
 }
 
 // summary is what is said of all rows together.

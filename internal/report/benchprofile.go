@@ -52,8 +52,7 @@ func (p *BenchProfile) Print(w io.Writer, form Form) error {
 		d.printf("%s\n\n</details>\n", code(p.command()))
 		return d.writeTo(w)
 	}
-	d.printf("\n")
-	d.paragraph("", p.heading())
+	d.printf("\n%s\n", p.heading())
 	table(d, "", columns, p.Moved, nil)
 	d.printf("%s\n", p.command())
 	return d.writeTo(w)
