@@ -35,11 +35,9 @@ const nativeSchema = 3
 
 // loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	proto             string
-	began             time.Time
-	latency           *prometheus.Desc
-	answers, failures *prometheus.Desc
-	target, misses    *prometheus.Desc
+	proto string
+	began time.Time
+	loadDescs
 
 	mu       sync.Mutex
 	count    uint64
@@ -51,12 +49,17 @@ type loadMetrics struct {
 	targets  []load.TargetResult
 }
 
+// loadDescs describe the figures.
+type loadDescs struct{ latency, answers, failures, target, misses *prometheus.Desc }
+
 func newLoadMetrics(proto string) *loadMetrics {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("postage_load_"+name, help, labels, nil)
 	}
 	m := &loadMetrics{
 		proto: proto, began: time.Now(), classic: map[float64]uint64{}, native: map[int]int64{},
+	}
+	m.loadDescs = loadDescs{
 		latency:  desc("latency_seconds", "From when a request was due, or sent at --rate max, to its answer, failures included."),
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),

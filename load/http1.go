@@ -183,7 +183,7 @@ func (c *http1Lane) expire(now time.Time) (next time.Time) {
 	if !c.busy || c.wire == nil { // making a connection has a limit of its own
 		return time.Time{}
 	}
-	if next = c.sent.Add(c.loop.timeout); !next.After(now) {
+	if next = c.sent.Add(c.loop.limit.timeout); !next.After(now) {
 		c.drop()
 		c.finish(now, 0, c.requests.late)
 		return time.Time{}

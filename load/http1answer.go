@@ -92,11 +92,8 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 		case bodyLeft, chunkLeft:
 			n := min(int64(len(rest)), a.left)
 			at += int(n)
-			if a.left -= n; a.left > 0 {
-				return at, false, nil
-			}
-			if a.part == bodyLeft {
-				return at, true, nil
+			if a.left -= n; a.left > 0 || a.part == bodyLeft {
+				return at, a.left == 0, nil
 			}
 			a.part = chunkSize
 			continue
@@ -133,9 +130,7 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 			return at, whole, err
 		}
 		if header >= 0 && a.part != headerLine || whole {
-			if at-header <= mostKnown {
-				a.known, a.knownHeader = append(a.known[:0], data[header:at]...), a.http1Header
-			}
+			a.keepKnown(data[header:at])
 			header = -1
 		}
 		if whole {
@@ -143,6 +138,13 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 		}
 	}
 	return at, false, nil
+}
+
+// keepKnown keeps a header that came in one piece.
+func (a *http1Answer) keepKnown(octets []byte) {
+	if len(octets) <= mostKnown {
+		a.known, a.knownHeader = append(a.known[:0], octets...), a.http1Header
+	}
 }
 
 // take takes in a line, and reports whether the answer ends with it.

@@ -27,25 +27,34 @@ const (
 type http2Conn struct {
 	lane *http2Lane
 	conn carrier
-	made time.Time
-	// heard is when the last octets came.
-	heard time.Time
-
-	out, spare []byte // what is to be written, and a second buffer for use during a write
-	flushes    bool   // it is among the loop's unwritten
-
-	streams map[uint32]*stream
-	idle    []*stream // for reuse
-	next    uint32    // the next stream's number
-	leaving bool      // no more streams may begin here
-	failed  error     // why it was given up, nil if it was not
-	waiting []*stream // those whose bodies wait for a window
+	http2Times
+	http2Output
+	http2Streams
+	leaving bool  // no more streams may begin here
+	failed  error // why it was given up, nil if it was not
 
 	allowed  http2Limits
 	headers  headerEncoder
 	answers  headerDecoder
 	partial  headerBlock
 	received int // octets of the connection's window used up since the last update
+}
+
+// http2Times are when a connection was made, and when the last octets came.
+type http2Times struct{ made, heard time.Time }
+
+// http2Output is what is to be written.
+type http2Output struct {
+	out, spare []byte // the second is for use during a write
+	flushes    bool   // it is among the loop's unwritten
+}
+
+// http2Streams are a connection's requests under way.
+type http2Streams struct {
+	streams map[uint32]*stream
+	idle    []*stream // for reuse
+	next    uint32    // the next stream's number
+	waiting []*stream // those whose bodies wait for a window
 }
 
 // A carrier carries what an http2Conn writes: a socket.
@@ -101,7 +110,7 @@ const conflicting = -3
 
 func newHTTP2Conn(l *http2Lane, conn carrier) *http2Conn {
 	c := &http2Conn{
-		lane: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
+		lane: l, conn: conn, http2Times: http2Times{made: time.Now()}, http2Streams: http2Streams{streams: map[uint32]*stream{}, next: 1},
 		allowed: http2Limits{streams: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst},
 		headers: newHeaderEncoder(len(l.requests.all)),
 	}
@@ -294,7 +303,7 @@ func (c *http2Conn) over() bool { return c.failed != nil || c.leaving && len(c.s
 // expire gives up requests that take longer than allowed, and returns how long the others may still
 // take. It also gives up the connection if it has no other request and nothing has come meanwhile.
 func (c *http2Conn) expire(now time.Time) (next time.Duration) {
-	limit, late, heard := c.lane.loop.timeout, c.lane.requests.late, false
+	limit, late, heard := c.lane.loop.limit.timeout, c.lane.requests.late, false
 	next = limit
 	for _, s := range c.streams {
 		if left := limit - now.Sub(s.sent); left > 0 {

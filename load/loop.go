@@ -13,7 +13,6 @@ import (
 // A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
 // without, on every system. What waits for the connections is a poller.
 type loop struct {
-	timeout time.Duration // of the target's requests
 	poller  poller
 	lanes   []lane
 	sockets []*socket
@@ -21,14 +20,23 @@ type loop struct {
 	free    ring
 
 	// The rest is used by Serve only.
+	limit     limit
 	ctx       context.Context
 	work      *Work
 	active    int          // requests under way
 	next      claimed      // the next request
-	expires   time.Time    // when to look for requests that take too long
 	unwritten []*http2Conn // those with something to write
-	in, plain []byte       // what came, and what it was before TLS encrypted it
+	buffers
 }
+
+// limit is how long a request may take, 0 for ever, and when to look for those that take longer.
+type limit struct {
+	timeout time.Duration
+	expires time.Time
+}
+
+// buffers have what came, and what it was before TLS encrypted it.
+type buffers struct{ in, plain []byte }
 
 // claimed is a request that is due later, and whether there are more.
 type claimed struct {
@@ -90,7 +98,7 @@ type dialed struct {
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
 	loops, all := min(runtime.GOMAXPROCS(0), t.Conns), new(atomic.Int64)
 	for i := range loops {
-		l := &loop{timeout: t.Timeout, in: make([]byte, 64<<10)}
+		l := &loop{limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
 		if l.poller, err = newPoller(t.portable); err != nil {
 			return err
 		}
@@ -226,7 +234,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	}()
 	now := time.Now()
 	l.ctx, l.work, l.free.since, l.next = ctx, w, now, claimed{}
-	l.expires = now.Add(l.timeout)
+	l.limit.expires = now.Add(l.limit.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
 		l.fill(now)
@@ -239,11 +247,11 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 		}
 		events := l.wait(l.patience(now))
 		now = l.handle(events, time.Now())
-		if l.timeout > 0 && !now.Before(l.expires) {
-			l.expires = now.Add(l.timeout)
+		if l.limit.timeout > 0 && !now.Before(l.limit.expires) {
+			l.limit.expires = now.Add(l.limit.timeout)
 			for _, one := range l.lanes {
-				if next := one.expire(now); !next.IsZero() && next.Before(l.expires) {
-					l.expires = next
+				if next := one.expire(now); !next.IsZero() && next.Before(l.limit.expires) {
+					l.limit.expires = next
 				}
 			}
 		}
@@ -317,8 +325,8 @@ func (l *loop) patience(now time.Time) time.Duration {
 	if l.next.is {
 		d = min(d, l.next.due.Sub(now))
 	}
-	if l.timeout > 0 && l.active > 0 {
-		d = min(d, l.expires.Sub(now))
+	if l.limit.timeout > 0 && l.active > 0 {
+		d = min(d, l.limit.expires.Sub(now))
 	}
 	return max(d, 0)
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -15,12 +16,8 @@ var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
 // WriteTable writes a protocol's result for people. In place of latencies that are not the
 // server's, it writes the reason.
 func (r *Result) WriteTable(w io.Writer, proto string) error {
-	var failed error
-	p := func(format string, a ...any) {
-		if failed == nil {
-			_, failed = fmt.Fprintf(w, format+"\n", a...)
-		}
-	}
+	var table bytes.Buffer
+	p := func(format string, a ...any) { fmt.Fprintf(&table, format+"\n", a...) }
 	if r.Rate > 0 {
 		p("rate      %.1f/s achieved of %.1f/s asked for (%.1f%%)", r.Achieved, r.Rate, 100*r.Achieved/r.Rate)
 	} else {
@@ -45,19 +42,7 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	} else {
 		p("client    CPU time n/a")
 	}
-	if why := r.Invalid(); why != "" {
-		p("latency   not valid: %s", why)
-	} else {
-		if r.Rate > 0 {
-			p("latency   from when a request was due")
-		} else {
-			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
-		}
-		for _, q := range Percentiles {
-			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q, r.Latency.ValueAtQuantile(q)))
-		}
-		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
-	}
+	r.writeLatencies(p)
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
 	}
@@ -78,7 +63,25 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)
 		}
 	}
-	return failed
+	_, err := table.WriteTo(w)
+	return err
+}
+
+// writeLatencies writes the percentiles, or why they are not the server's.
+func (r *Result) writeLatencies(p func(format string, a ...any)) {
+	if why := r.Invalid(); why != "" {
+		p("latency   not valid: %s", why)
+	} else {
+		if r.Rate > 0 {
+			p("latency   from when a request was due")
+		} else {
+			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
+		}
+		for _, q := range Percentiles {
+			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q, r.Latency.ValueAtQuantile(q)))
+		}
+		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
+	}
 }
 
 // Rate is the target's answers a second.

@@ -22,16 +22,26 @@ type tally struct {
 	latency, late *hdrhistogram.Histogram // in nanoseconds
 	errors        map[string]int64
 	statuses      map[int]int64
-	// The answers since the interval began, in microseconds; nil if Plan.Every is 0.
+	intervalTally
+	ended      time.Time // when the last answer came
+	onTime     int64     // requests that were sent while the plan lasted
+	unanswered int64     // requests that were given up by an interruption
+	messageTally
+	targets []targetTally
+}
+
+// An intervalTally counts the answers since the interval began, in microseconds; nil if Plan.Every
+// is 0.
+type intervalTally struct {
 	interval         *hdrhistogram.Histogram
 	intervalFailures int64
-	ended            time.Time // when the last answer came
-	onTime           int64     // requests that were sent while the plan lasted
-	unanswered       int64     // requests that were given up by an interruption
-	// The messages of streams, and the latencies of those that have one; nil before the first.
+}
+
+// A messageTally counts the messages of streams, with the latencies of those that have one; nil
+// before the first.
+type messageTally struct {
 	sent, received int64
 	messages       *hdrhistogram.Histogram
-	targets        []targetTally
 }
 
 // A targetTally counts the answers of one target. Latencies are in microseconds, and nil before the

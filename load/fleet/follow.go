@@ -35,19 +35,28 @@ type follower struct {
 
 	plan    published
 	version string // of the plan's object
+	ended   bool   // the Job has
+	workersHeard
+	reach
+	told time.Time       // when it was last said that workers are not ready
+	why  map[string]bool // what was said about pods that do not run
+}
+
+// workersHeard is what is known of the workers.
+type workersHeard struct {
 	reports map[string]report
 	ready   map[string]time.Time // when each pod was first heard of
 	heard   map[int]time.Time    // when each worker was last heard of
 	silent  map[int]bool         // workers that were named because they were not
-	ended   bool                 // the Job has
+}
 
-	reached time.Time            // when the cluster last answered
+// reach is whether the cluster answers.
+type reach struct {
+	reached time.Time            // when it last did
 	lost    bool                 // it was said that it does not
 	back    time.Time            // when it answered for the first time after that
 	last    error                // the last error
-	refused map[string]time.Time // since when the cluster refuses something
-	told    time.Time            // when it was last said that workers are not ready
-	why     map[string]bool      // what was said about pods that do not run
+	refused map[string]time.Time // since when it refuses something
 }
 
 // Follow publishes the start time once all workers are ready, unless that is done already. It then
@@ -56,8 +65,9 @@ type follower struct {
 func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Outcome, error) {
 	now := time.Now()
 	f := &follower{
-		Client: c, job: job, say: say, reached: now, back: now, told: now,
-		reports: map[string]report{}, ready: map[string]time.Time{}, heard: map[int]time.Time{}, silent: map[int]bool{}, refused: map[string]time.Time{}, why: map[string]bool{},
+		Client: c, job: job, say: say, told: now, why: map[string]bool{},
+		workersHeard: workersHeard{map[string]report{}, map[string]time.Time{}, map[int]time.Time{}, map[int]bool{}},
+		reach:        reach{reached: now, back: now, refused: map[string]time.Time{}},
 	}
 	if err := f.gather(ctx); err != nil {
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.Namespace, err)
@@ -75,23 +85,7 @@ func (f *follower) gather(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	watching.Go(func() {
-		for {
-			err := f.watch(on, metav1.ListOptions{LabelSelector: label + "=" + f.job}, func(object *corev1.ConfigMap) bool {
-				select {
-				case changes <- object:
-					return true
-				case <-on.Done():
-					return false
-				}
-			})
-			select {
-			case failures <- err:
-			case <-on.Done():
-				return
-			}
-		}
-	})
+	watching.Go(func() { f.watchReports(on, changes, failures) })
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
 	if err := f.look(on); err != nil {
@@ -134,6 +128,25 @@ func (f *follower) gather(ctx context.Context) error {
 		}
 		if err := f.refusal("change a ConfigMap", err); err != nil {
 			return err
+		}
+	}
+}
+
+// watchReports tells of every report that comes or changes.
+func (f *follower) watchReports(on context.Context, changes chan<- *corev1.ConfigMap, failures chan<- error) {
+	for {
+		err := f.watch(on, metav1.ListOptions{LabelSelector: label + "=" + f.job}, func(object *corev1.ConfigMap) bool {
+			select {
+			case changes <- object:
+				return true
+			case <-on.Done():
+				return false
+			}
+		})
+		select {
+		case failures <- err:
+		case <-on.Done():
+			return
 		}
 	}
 }

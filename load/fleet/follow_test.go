@@ -39,7 +39,7 @@ func TestReasonsOfPods(t *testing.T) {
 	}
 	c := &Client{open}
 	var said []string
-	f := &follower{Client: c, job: "j", say: func(text string) { said = append(said, text) }, why: map[string]bool{}, told: time.Now(), reached: time.Now()}
+	f := &follower{Client: c, job: "j", say: func(text string) { said = append(said, text) }, why: map[string]bool{}, told: time.Now(), reach: reach{reached: time.Now()}}
 	for range 2 {
 		if err := f.look(t.Context()); err != nil {
 			t.Fatal(err)
