@@ -76,15 +76,7 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 	if err != nil {
 		return err
 	}
-	plan := &pools.Plan{Image: f.image, ServiceAccount: "postage-load", CPU: 1, HostNetwork: f.hostNetwork, Budget: flags.budget}
-	if cmd.Flags().Changed("cpu") {
-		plan.CPU = flags.cpu
-	}
-	plan.Args = []string{
-		"run", "--in-pod", "--out", pools.File, "--budget", flags.budget.String(), "--precision", flags.precision.String(),
-		"--seed", strconv.FormatUint(flags.seed, 10), "--cpu", strconv.Itoa(plan.CPU), "--",
-	}
-	plan.Args = append(plan.Args, patterns...)
+	plan := poolPlan(cmd, patterns, &flags)
 	kubeconfig := ""
 	if flag := cmd.Flags().Lookup("kubeconfig"); flag != nil {
 		kubeconfig = flag.Value.String()
@@ -100,12 +92,33 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 	if err != nil {
 		return err
 	}
+	records, failed := runPools(cmd, client, plan, files)
+	return p.concludePools(cmd, &flags, plan.Pools, records, failed)
+}
+
+// poolPlan is what every pool runs: this command's own flags, in a pod.
+func poolPlan(cmd *cobra.Command, patterns []string, flags *runFlags) *pools.Plan {
+	f := &flags.pools
+	plan := &pools.Plan{Image: f.image, ServiceAccount: "postage-load", CPU: 1, HostNetwork: f.hostNetwork, Budget: flags.budget}
+	if cmd.Flags().Changed("cpu") {
+		plan.CPU = flags.cpu
+	}
+	plan.Args = []string{
+		"run", "--in-pod", "--out", pools.File, "--budget", flags.budget.String(), "--precision", flags.precision.String(),
+		"--seed", strconv.FormatUint(flags.seed, 10), "--cpu", strconv.Itoa(plan.CPU), "--",
+	}
+	plan.Args = append(plan.Args, patterns...)
+	return plan
+}
+
+// runPools has all pools carry out the plan, and saves their records in files.
+func runPools(cmd *cobra.Command, client *pools.Client, plan *pools.Plan, files []string) (records []*record.Record, failed int) {
 	var waiting sync.WaitGroup
 	var mutex sync.Mutex // guards failed and standard error
 	tell := func(pool pools.Pool, text string) {
 		say(cmd, "%s: %s", pool.Name, strings.TrimPrefix(text, "postage: "))
 	}
-	records, failed := make([]*record.Record, len(files)), 0
+	records = make([]*record.Record, len(files))
 	for i, pool := range plan.Pools {
 		waiting.Go(func() {
 			text, err := client.Run(cmd.Context(), plan, pool, func(text string) {
@@ -132,7 +145,7 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 		})
 	}
 	waiting.Wait()
-	return p.concludePools(cmd, &flags, plan.Pools, records, failed)
+	return records, failed
 }
 
 // poolFiles names the file of each pool's record, and makes sure that there is room for it.

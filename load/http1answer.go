@@ -114,9 +114,9 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 		end := bytes.IndexByte(rest, '\n')
 		if end < 0 {
 			if a.line = append(a.line, rest...); len(a.line) > longestLine {
-				return len(data), false, fmt.Errorf("a line of the answer's header is longer than %d MB", longestLine>>20)
+				err = fmt.Errorf("a line of the answer's header is longer than %d MB", longestLine>>20)
 			}
-			return len(data), false, nil
+			return len(data), false, err
 		}
 		at += end + 1
 		line := rest[:end]

@@ -44,16 +44,9 @@ func WriteImage(w io.Writer, name, program string) error {
 	if err != nil {
 		return err
 	}
-	var layer bytes.Buffer
-	files := tar.NewWriter(&layer)
 	entry := "/" + filepath.Base(program)
-	if err := addFile(files, entry[1:], program, 0o755); err != nil {
-		return err
-	}
-	if err := addFile(files, certificates[1:], certificates, 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := files.Close(); err != nil {
+	layer, err := imageLayer(entry[1:], program)
+	if err != nil {
 		return err
 	}
 	type object = map[string]any
@@ -65,30 +58,29 @@ func WriteImage(w io.Writer, name, program string) error {
 		_, err := out.Write(text)
 		return err
 	}
-	blob := func(mediaType string, text []byte) (object, string, error) {
+	blob := func(mediaType string, text []byte) (object, error) {
 		sum := fmt.Sprintf("%x", sha256.Sum256(text))
-		return object{"mediaType": "application/vnd.oci.image." + mediaType, "digest": "sha256:" + sum, "size": len(text)},
-			"sha256:" + sum, add("blobs/sha256/"+sum, text)
+		descriptor := object{"mediaType": "application/vnd.oci.image." + mediaType, "digest": "sha256:" + sum, "size": len(text)}
+		return descriptor, add("blobs/sha256/"+sum, text)
 	}
 	blobOf := func(mediaType string, value object) (object, error) {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, err
 		}
-		descriptor, _, err := blob(mediaType, text)
-		return descriptor, err
+		return blob(mediaType, text)
 	}
 	if err := add("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`)); err != nil {
 		return err
 	}
-	content, digest, err := blob("layer.v1.tar", layer.Bytes())
+	content, err := blob("layer.v1.tar", layer)
 	if err != nil {
 		return err
 	}
 	config, err := blobOf("config.v1+json", object{
 		"architecture": architecture, "os": "linux",
 		"config": object{"Entrypoint": []string{entry}, "User": "65532:65532"},
-		"rootfs": object{"type": "layers", "diff_ids": []string{digest}},
+		"rootfs": object{"type": "layers", "diff_ids": []any{content["digest"]}},
 	})
 	if err != nil {
 		return err
@@ -105,10 +97,22 @@ func WriteImage(w io.Writer, name, program string) error {
 	if err != nil {
 		return err
 	}
-	if err := add("index.json", index); err != nil {
-		return err
+	return errors.Join(add("index.json", index), out.Close())
+}
+
+// imageLayer is an archive of the program, by a name, and of this machine's certificate
+// authorities.
+func imageLayer(name, program string) ([]byte, error) {
+	var layer bytes.Buffer
+	files := tar.NewWriter(&layer)
+	if err := addFile(files, name, program, 0o755); err != nil {
+		return nil, err
 	}
-	return out.Close()
+	if err := addFile(files, certificates[1:], certificates, 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	err := files.Close()
+	return layer.Bytes(), err
 }
 
 func addFile(w *tar.Writer, name, path string, mode int64) error {
