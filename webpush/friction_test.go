@@ -183,9 +183,12 @@ func TestKeysOfOtherTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sec1Text := base64.StdEncoding.EncodeToString(sec1)
+	lines := "\n" + sec1Text[:64] + "\n" + sec1Text[64:128] + "\n" + sec1Text[128:] + "\n"
 	for name, data := range map[string][]byte{
+		"SEC 1 labelled as PKCS #8": []byte("-----BEGIN PRIVATE KEY-----" + lines + "-----END PRIVATE KEY-----\n"), "SEC 1 in base64, in lines": []byte(lines), // both as py-vapid's tests have them
 		"PKCS #8": pkcs8, "SEC 1": sec1, "JWK": []byte(jwk), "JWK with spaces": []byte("\n " + jwk + "\n"), "PEM": pem,
-		"PKCS #8 in base64": []byte(base64.StdEncoding.EncodeToString(pkcs8)), "PKCS #8 in base64url": []byte(base64.RawURLEncoding.EncodeToString(pkcs8) + "\n"), "SEC 1 in base64": []byte(base64.StdEncoding.EncodeToString(sec1)),
+		"PKCS #8 in base64": []byte(base64.StdEncoding.EncodeToString(pkcs8)), "PKCS #8 in base64url": []byte(base64.RawURLEncoding.EncodeToString(pkcs8) + "\n"), "SEC 1 in base64": []byte(sec1Text),
 	} {
 		got, err := webpush.ParseVAPIDFile(data)
 		if err != nil || got.PublicKey() != keys.PublicKey() {

@@ -20,11 +20,13 @@ func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys
 	var err error
 	form, text := "PEM", bytes.TrimSpace(data)
-	switch der, err64 := decodeBase64(string(text)); {
+	switch der, err64 := decodeBase64(string(bytes.Join(bytes.Fields(data), nil))); { // base64 wraps lines
+	case bytes.Contains(data, []byte("-----BEGIN")):
+		keys, err = parseVAPIDPEM(data)
 	case bytes.HasPrefix(text, []byte("{")):
 		form = "JWK"
 		keys, err = parseVAPIDJWK(text)
-	case bytes.HasPrefix(data, []byte{0x30}) && !bytes.Contains(data, []byte("-----BEGIN")): // an ASN.1 sequence
+	case bytes.HasPrefix(data, []byte{0x30}): // an ASN.1 sequence
 		form = "DER"
 		keys, err = parseVAPIDDER(data)
 	case err64 == nil && len(der) > 0:
