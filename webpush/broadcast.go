@@ -2,10 +2,7 @@ package webpush
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -57,12 +54,9 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 // outcome can continue a broadcast that was killed; a [Journal] does that.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
-		b := broadcast{client: c, msg: msg, opts: opts, yield: yield, lanes: make(map[string]*lane)}
+		b := broadcast{yield: yield, lanes: make(map[string]*lane), crew: newCrew()}
+		b.job = &job{client: c, sealer: c.sealer.ForBroadcast(), msg: msg, opts: opts, patient: true}
 		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
-		b.results = make(chan broadcastResult)
-		b.left = make(chan struct{})
-		b.panics = make(chan string, 1)
-		b.sealer = c.sealer.ForBroadcast()
 
 		var cancel context.CancelFunc
 		b.ctx, cancel = context.WithCancel(ctx)
@@ -75,29 +69,15 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	}
 }
 
-type broadcastResult struct {
-	sub    Subscription
-	index  int64
-	result Result
-}
-
 type broadcast struct {
-	client *Client
-	sealer *Sealer
-	ctx    context.Context
-	msg    []byte
-	opts   Options
-	yield  func(Subscription, Result) bool
+	*job
+	ctx   context.Context
+	yield func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
 	known, unknown pool
-	results        chan broadcastResult // no room: a worker's request is under way until its result is taken
-	left           chan struct{}        // closed when nobody takes results any more
-	panics         chan string          // of the caller's code in a worker
-	workers        sync.WaitGroup
-	starting       sync.Mutex // held while a worker starts
-	closed         bool       // no worker starts any more
-	ticker         *time.Ticker
+	*crew
+	ticker *time.Ticker
 
 	drained bool // ctx has ended, and the results of what waited were yielded
 	pending int  // results to come
@@ -121,7 +101,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 func (b *broadcast) take(sub Subscription, index int64) bool {
 	if err := b.ctx.Err(); err != nil || sub.IsZero() {
 		b.pending++
-		d := delivery{client: b.client, sub: sub}
+		d := delivery{recipient: recipient{sub: sub}}
 		if err != nil {
 			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
 		}
@@ -135,10 +115,10 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 	b.pending++
 	l := b.lane(sub.Origin())
 	if l.stalled && b.stalled >= b.client.limits.Backlog/2 || l.refuses(time.Now()) {
-		d := delivery{client: b.client, origin: l.origin, sub: sub, index: index}
+		d := l.delivery(recipient{sub, index})
 		return b.hand(sub, index, d.deferred(time.Now()))
 	}
-	l.add(waiting{sub, index})
+	l.add(recipient{sub, index})
 	for {
 		select {
 		case r := <-b.results:
@@ -160,7 +140,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, window: 1, progress: time.Now()}
+		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, places: places{window: 1}, progress: time.Now()}
 		if KnownPushService(name) {
 			l.pool = &b.known
 		}
@@ -235,32 +215,9 @@ func (b *broadcast) tick() bool {
 	return true
 }
 
-// spawn runs f in a goroutine that the broadcast waits for, unless it has ended.
-func (b *broadcast) spawn(f func()) bool {
-	b.starting.Lock()
-	defer b.starting.Unlock()
-	if b.closed {
-		return false
-	}
-	b.workers.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				select {
-				case b.panics <- fmt.Sprintf("%v\n\nin a worker of a broadcast:\n%s", v, debug.Stack()):
-				default: // another was first
-				}
-			}
-		}()
-		f()
-	})
-	return true
-}
-
 // close waits until nothing runs.
 func (b *broadcast) close() {
-	b.starting.Lock()
-	b.closed = true
-	b.starting.Unlock()
+	b.crew.close()
 	for _, l := range b.lanes {
 		l.mu.Lock()
 		if l.timer != nil {
@@ -269,17 +226,6 @@ func (b *broadcast) close() {
 		l.mu.Unlock()
 	}
 	b.workers.Wait()
-}
-
-// deliver hands a result from a worker to the loop, and reports whether anybody
-// took it.
-func (b *broadcast) deliver(sub Subscription, index int64, r Result) bool {
-	select {
-	case b.results <- broadcastResult{sub, index, r}:
-		return true
-	case <-b.left:
-		return false
-	}
 }
 
 func (b *broadcast) hand(sub Subscription, index int64, r Result) bool {

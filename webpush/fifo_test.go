@@ -20,7 +20,7 @@ func TestFIFO(t *testing.T) {
 			for range n {
 				switch {
 				case step < 2:
-					q.push(waiting{index: next})
+					q.push(recipient{index: next})
 					model = append(model, next)
 					next++
 				case len(model) == 0:

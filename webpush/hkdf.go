@@ -22,11 +22,7 @@ import (
 //
 // SHA-256 runs in constant time, and nothing here branches on a secret.
 type schedule struct {
-	digest hash.Hash
-	state  encoding.BinaryAppender // digest again, or nil if its state cannot be used
-
-	block [4 * sha256.BlockSize]byte // the HMAC's padded key, a message, padding
-	saved [128]byte                  // a digest's state is 108 bytes
+	hasher
 
 	info    [len(infoWebPush) + 2*publicKeyBytes + 1]byte
 	ecdhPRK [sha256.Size]byte
@@ -39,6 +35,15 @@ type schedule struct {
 	auth   [authSecretBytes]byte
 	theirs [publicKeyBytes]byte
 	public [publicKeyBytes]byte // the sender's
+}
+
+// A hasher computes HMAC-SHA-256.
+type hasher struct {
+	digest hash.Hash
+	state  encoding.BinaryAppender // digest again, or nil if its state cannot be used
+
+	block [4 * sha256.BlockSize]byte // the HMAC's padded key, a message, padding
+	saved [128]byte                  // a digest's state is 108 bytes
 }
 
 // Info strings, each with its terminating zero byte; the last two also with the
@@ -63,7 +68,7 @@ func repeated(b byte) (block [sha256.BlockSize]byte) {
 var schedules = sync.Pool{New: func() any { return newSchedule() }}
 
 func newSchedule() *schedule {
-	s := &schedule{digest: sha256.New()}
+	s := &schedule{hasher: hasher{digest: sha256.New()}}
 	s.state, _ = s.digest.(encoding.BinaryAppender)
 	var got [sha256.Size]byte
 	s.hash(&got, 3)
@@ -78,12 +83,12 @@ func getSchedule() *schedule { return schedules.Get().(*schedule) }
 // release overwrites every secret and hands s back.
 func (s *schedule) release() {
 	s.digest.Reset()
-	*s = schedule{digest: s.digest, state: s.state}
+	*s = schedule{hasher: hasher{digest: s.digest, state: s.state}}
 	schedules.Put(s)
 }
 
 // hash sets out to the SHA-256 of the first block and the message after it.
-func (s *schedule) hash(out *[sha256.Size]byte, messageBytes int) {
+func (s *hasher) hash(out *[sha256.Size]byte, messageBytes int) {
 	total := sha256.BlockSize + messageBytes
 	if s.state == nil {
 		*out = sha256.Sum256(s.block[:total])
@@ -105,7 +110,7 @@ func (s *schedule) hash(out *[sha256.Size]byte, messageBytes int) {
 
 // hmac sets out to HMAC-SHA-256(key, message). The key is at most a block long,
 // and the message at most 183 bytes, which with its padding is three blocks.
-func (s *schedule) hmac(out *[sha256.Size]byte, key, message []byte) {
+func (s *hasher) hmac(out *[sha256.Size]byte, key, message []byte) {
 	n := copy(s.block[sha256.BlockSize:], message)
 	copy(s.block[:], innerPad[:])
 	subtle.XORBytes(s.block[:], key, innerPad[:])

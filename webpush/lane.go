@@ -21,13 +21,9 @@ type lane struct {
 	origin *origin
 	pool   *pool
 
-	mu       sync.Mutex
-	fresh    fifo
-	late     lateHeap // tried before, to be tried again
-	window   int
-	cut      time.Time // when the window was last halved
-	running  int       // workers
-	lent     int       // workers that no longer count in the pool
+	mu sync.Mutex
+	queue
+	places
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
@@ -35,22 +31,37 @@ type lane struct {
 	inPool   bool // waits for room in the pool; guarded by the pool's lock
 }
 
-// A waiting message.
-type waiting struct {
-	sub   Subscription
-	index int64
+// places are a lane's requests under way.
+type places struct {
+	window  int
+	cut     time.Time // when the window was last halved
+	running int       // workers
+	lent    int       // workers that no longer count in the pool
+}
+
+// A queue is what waits.
+type queue struct {
+	fresh fifo
+	late  lateHeap // tried before, to be tried again
+}
+
+func (q *queue) pending() int { return q.fresh.len() + len(q.late) }
+
+// delivery is a message to a recipient of the lane.
+func (l *lane) delivery(to recipient) delivery {
+	return delivery{job: l.b.job, recipient: to, origin: l.origin}
 }
 
 // A fifo is a queue. What is taken from its front leaves room that is used again when it is most of
 // the queue.
 type fifo struct {
-	items []waiting
+	items []recipient
 	head  int // the first that was not taken
 }
 
 func (q *fifo) len() int { return len(q.items) - q.head }
 
-func (q *fifo) push(w waiting) {
+func (q *fifo) push(w recipient) {
 	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
@@ -59,9 +70,9 @@ func (q *fifo) push(w waiting) {
 	q.items = append(q.items, w)
 }
 
-func (q *fifo) pop() waiting {
+func (q *fifo) pop() recipient {
 	w := q.items[q.head]
-	q.items[q.head] = waiting{}
+	q.items[q.head] = recipient{}
 	if q.head++; q.head == len(q.items) {
 		*q = fifo{}
 	}
@@ -69,17 +80,17 @@ func (q *fifo) pop() waiting {
 }
 
 // popAny takes one from anywhere; the first goes to its place.
-func (q *fifo) popAny() waiting {
+func (q *fifo) popAny() recipient {
 	i := q.head + rand.IntN(q.len())
 	q.items[q.head], q.items[i] = q.items[i], q.items[q.head]
 	return q.pop()
 }
 
 // popLast takes the last.
-func (q *fifo) popLast() waiting {
+func (q *fifo) popLast() recipient {
 	last := len(q.items) - 1
 	w := q.items[last]
-	q.items[last] = waiting{}
+	q.items[last] = recipient{}
 	if q.items = q.items[:last]; q.len() == 0 {
 		*q = fifo{}
 	}
@@ -101,10 +112,8 @@ func (h *lateHeap) Pop() any {
 	return d
 }
 
-func (l *lane) pending() int { return l.fresh.len() + len(l.late) }
-
 // add queues a message.
-func (l *lane) add(w waiting) {
+func (l *lane) add(w recipient) {
 	l.mu.Lock()
 	if l.pending() == 0 && l.running == 0 {
 		l.progress = time.Now()
@@ -211,11 +220,10 @@ func (l *lane) next(free *delivery) *delivery {
 	} else if l.fresh.len() == 0 { // impossible: something is due
 		return nil
 	}
-	w := take()
 	if free == nil {
 		free = new(delivery)
 	}
-	*free = delivery{client: l.b.client, sealer: l.b.sealer, origin: l.origin, sub: w.sub, index: w.index, msg: l.b.msg, opts: &l.b.opts, patient: true}
+	*free = l.delivery(take())
 	return free
 }
 
@@ -254,7 +262,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	lent := l.lent > 0
 	l.mu.Unlock()
-	if done && !l.b.deliver(d.sub, d.index, r) || lent {
+	if done && !l.b.deliver(d.recipient, r) || lent {
 		l.mu.Lock()
 		l.leave()
 		l.kick()
@@ -301,8 +309,8 @@ func (l *lane) refuses(now time.Time) bool {
 func (l *lane) takeLocked(n int) (taken []*delivery) {
 	for range n {
 		if l.fresh.len() > 0 {
-			w := l.fresh.popLast()
-			taken = append(taken, &delivery{client: l.b.client, origin: l.origin, sub: w.sub, index: w.index, opts: &l.b.opts})
+			d := l.delivery(l.fresh.popLast())
+			taken = append(taken, &d)
 		} else if k := len(l.late); k > 0 {
 			taken = append(taken, heap.Remove(&l.late, k-1).(*delivery))
 		}

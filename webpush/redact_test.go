@@ -38,7 +38,7 @@ func TestNothingFormatsASecret(t *testing.T) {
 		"Subscription": sub, "*Subscription": &sub, "VAPIDKeys": w.keys, "KeyRing": client.signer.keys, "Sealer": client.sealer,
 		"Signer": client.signer, "Client": client, "Header": header, "Config": Config{Keys: client.signer.keys},
 		"slice": []Subscription{sub}, "map": map[string]*VAPIDKeys{"a": w.keys}, "struct": struct{ S Subscription }{sub},
-		"SendError": (&delivery{sub: sub}).fail(Invalid, errNoSubscription).Err, "Result": (&delivery{sub: sub}).fail(Invalid, errNoSubscription),
+		"SendError": (&delivery{recipient: recipient{sub: sub}}).fail(Invalid, errNoSubscription).Err, "Result": (&delivery{recipient: recipient{sub: sub}}).fail(Invalid, errNoSubscription),
 	}
 	for name, value := range maps.Clone(values) {
 		if name != "Header" { // whose fields are exported

@@ -121,7 +121,7 @@ func TestReleaseForgets(t *testing.T) {
 	}
 	s.deriveKey()
 	s.release()
-	if *s != (schedule{digest: s.digest, state: s.state}) {
+	if *s != (schedule{hasher: hasher{digest: s.digest, state: s.state}}) {
 		t.Error("something is left in a released schedule")
 	}
 }

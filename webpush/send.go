@@ -16,7 +16,7 @@ import (
 // Where the key ring has several keys and it is not known which one sub was made
 // with, an answer that may mean another key leads to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
-	d := delivery{client: c, sealer: c.sealer, sub: sub, msg: msg, opts: &opts}
+	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {
 		d.origin = c.origin(sub.Origin())
 	}
@@ -27,30 +27,46 @@ func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Op
 // maxPatientAttempts bounds the attempts of a message whose origin throttles.
 const maxPatientAttempts = 50
 
+// A job is what all messages of a broadcast share, or one that is sent alone.
+type job struct {
+	client  *Client
+	sealer  *Sealer
+	msg     []byte
+	opts    Options
+	patient bool // throttling while the whole origin is in doubt does not count as a try
+}
+
+// A recipient is a subscription with its number in the broadcast.
+type recipient struct {
+	sub   Subscription
+	index int64
+}
+
 // A delivery is one message on its way.
 type delivery struct {
-	client *Client
-	sealer *Sealer
-	sub    Subscription
-	msg    []byte
-	opts   *Options
+	*job
+	recipient
 	origin *origin
-	index  int64 // in the broadcast
 	limit  *timeLimit
+	sealed
 
-	header     Header
-	body       []byte       // nil until it is sealed
-	candidates []*VAPIDKeys // that may sign: the first is the one to try
-	begun      time.Time    // of the first attempt
-	attempts   int
-	tries      int       // with this key
-	ambiguous  bool      // an attempt may have been taken though no answer said so
-	patient    bool      // throttling while the whole origin is in doubt does not count as a try
-	last       Outcome   // of the last attempt
-	sentAt     time.Time // the last attempt
-	notBefore  time.Time // the next attempt
-	waiting    Result    // what to say if there is none
+	attempts  int
+	tries     int     // with this key
+	ambiguous bool    // an attempt may have been taken though no answer said so
+	last      Outcome // of the last attempt
+	times
+	waiting Result // what to say if there is no other attempt
 }
+
+// sealed is a message that is ready; body is nil until it is.
+type sealed struct {
+	header     Header
+	body       []byte
+	candidates []*VAPIDKeys // that may sign: the first is the one to try
+}
+
+// times are those of the first attempt, the last and the next.
+type times struct{ begun, sentAt, notBefore time.Time }
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {

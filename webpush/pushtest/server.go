@@ -21,15 +21,14 @@ type Server struct {
 	// URL is the service's origin, such as "https://127.0.0.1:40000".
 	URL string
 
-	server   *httptest.Server
-	closing  chan struct{}
-	close    sync.Once
-	now      func() time.Time
-	maxTTL   time.Duration
-	discard  bool
-	always   Fault
-	requests atomic.Int64
-	accepted atomic.Int64
+	server  *httptest.Server
+	closing chan struct{}
+	close   sync.Once
+	now     func() time.Time
+	maxTTL  time.Duration
+	discard bool
+	always  Fault
+	counts  struct{ requests, accepted atomic.Int64 }
 
 	mu       sync.Mutex
 	browsers map[string]*Browser // by path
@@ -110,13 +109,13 @@ func (s *Server) Inject(faults ...Fault) {
 }
 
 // Requests is how many requests have come, accepted or not.
-func (s *Server) Requests() int { return int(s.requests.Load()) }
+func (s *Server) Requests() int { return int(s.counts.requests.Load()) }
 
 // Accepted is how many messages the service accepted.
-func (s *Server) Accepted() int { return int(s.accepted.Load()) }
+func (s *Server) Accepted() int { return int(s.counts.accepted.Load()) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.requests.Add(1)
+	s.counts.requests.Add(1)
 	s.mu.Lock()
 	var fault Fault
 	browser := s.browsers[r.URL.Path]
@@ -147,7 +146,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) 
 	if !s.discard {
 		browser.keep(message)
 	}
-	s.accepted.Add(1)
+	s.counts.accepted.Add(1)
 	granted := min(message.TTL, s.maxTTL)
 	w.Header().Set("TTL", fmt.Sprint(int64(granted/time.Second)))
 	w.Header().Set("Location", s.URL+"/message/"+rand.Text())

@@ -14,8 +14,7 @@ import (
 	"postage/webpush"
 )
 
-func (p program) broadcast(ctx context.Context, args []string) error {
-	f := p.newFlags("broadcast", `usage: webpush broadcast [flags] SUBSCRIPTIONS.ndjson
+const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS.ndjson
 
 Sends the message in a file to every subscription in another: one a line, the JSON that
 PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
@@ -30,7 +29,10 @@ answered is. Only requests under way when it was killed are made twice.
   webpush broadcast -subject mailto:you@example.com -message news.json -rate 500 subs.ndjson
 
 Exit status: 0 every message was taken or its subscription has ended, 1 some were not, 2 wrong
-usage, 130 interrupted.`)
+usage, 130 interrupted.`
+
+func (p program) broadcast(ctx context.Context, args []string) error {
+	f := p.newFlags("broadcast", broadcastHelp)
 	var flags sending
 	flags.add(f)
 	var limits webpush.Limits

@@ -115,8 +115,7 @@ func (p program) client(s sending, cfg webpush.Config) (*webpush.Client, error) 
 	return webpush.NewClient(cfg)
 }
 
-func (p program) send(ctx context.Context, args []string) error {
-	f := p.newFlags("send", `usage: webpush send [flags] [MESSAGE]
+const sendHelp = `usage: webpush send [flags] [MESSAGE]
 
 Sends one message to the subscription in a file or on standard input: the JSON that
 PushSubscription.toJSON() gives in the browser. The message is what the service worker gets as text;
@@ -126,7 +125,10 @@ themselves.
   webpush send -subject mailto:you@example.com -subscription sub.json 'Hello!'
   webpush send -subject https://example.com -title Hello -navigate https://example.com/ <sub.json
 
-Exit status: 0 taken by the push service, 2 not, with the reason, 130 interrupted.`)
+Exit status: 0 taken by the push service, 2 not, with the reason, 130 interrupted.`
+
+func (p program) send(ctx context.Context, args []string) error {
+	f := p.newFlags("send", sendHelp)
 	var flags sending
 	flags.add(f)
 	file := f.String("subscription", "-", "`file` of the subscription, - for standard input")

@@ -1,0 +1,66 @@
+package webpush
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// A crew is a broadcast's workers, and what they hand to its loop.
+type crew struct {
+	results chan broadcastResult // no room: a worker's request is under way until its result is taken
+	left    chan struct{}        // closed when nobody takes results any more
+	panics  chan string          // of the caller's code in a worker
+	workers sync.WaitGroup
+
+	starting sync.Mutex // held while a worker starts
+	closed   bool       // no worker starts any more
+}
+
+type broadcastResult struct {
+	recipient
+	result Result
+}
+
+func newCrew() *crew {
+	return &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
+}
+
+// spawn runs f in a goroutine that the broadcast waits for, unless it has ended.
+func (c *crew) spawn(f func()) bool {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.closed {
+		return false
+	}
+	c.workers.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				select {
+				case c.panics <- fmt.Sprintf("%v\n\nin a worker of a broadcast:\n%s", v, debug.Stack()):
+				default: // another was first
+				}
+			}
+		}()
+		f()
+	})
+	return true
+}
+
+// deliver hands a result from a worker to the loop, and reports whether anybody
+// took it.
+func (c *crew) deliver(to recipient, r Result) bool {
+	select {
+	case c.results <- broadcastResult{to, r}:
+		return true
+	case <-c.left:
+		return false
+	}
+}
+
+// close lets no worker start any more.
+func (c *crew) close() {
+	c.starting.Lock()
+	c.closed = true
+	c.starting.Unlock()
+}
