@@ -93,7 +93,7 @@ func (r *Receiver) Open(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openRecords(h, rest, ikm)
+	return openRecord(h, rest, ikm)
 }
 
 // inputKey is the input keying material of RFC 8291 section 3.3.

@@ -2,7 +2,6 @@ package receiver_test
 
 import (
 	"encoding/base64"
-	"errors"
 	"testing"
 
 	"postage/webpush/receiver"
@@ -15,28 +14,6 @@ func b64(t testing.TB, s string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// TestRFC8188Examples opens the messages of RFC 8188 sections 3.1 and 3.2.
-func TestRFC8188Examples(t *testing.T) {
-	for _, example := range []struct{ name, keyID, key, body string }{
-		{"3.1 one record", "", "yqdlZ-tYemfogSmv7Ws5PQ",
-			"I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg"},
-		{"3.2 records with padding", "a1", "BO3ZVPxUlnLORbVGMpbT1Q",
-			"uNCkWiNYzKTnBN9ji3-qWAAAABkCYTHOG8chz_gnvgOqdGYovxyjuqRyJFjEDyoF1Fvkj6hQPdPHI51OEUKEpgz3SsLWIqS_uA"},
-	} {
-		t.Run(example.name, func(t *testing.T) {
-			got, err := receiver.OpenContent(b64(t, example.body), func(keyID []byte) ([]byte, error) {
-				if string(keyID) != example.keyID {
-					t.Errorf("key id %q, want %q", keyID, example.keyID)
-				}
-				return b64(t, example.key), nil
-			})
-			if err != nil || string(got) != "I am the walrus" {
-				t.Errorf("got %q, %v", got, err)
-			}
-		})
-	}
 }
 
 // TestRFC8291Example opens the message of RFC 8291 section 5.
@@ -75,9 +52,6 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: opened", name)
 		}
 	}
-	if _, err := receiver.OpenContent(many, func([]byte) ([]byte, error) { return nil, errors.New("no such key") }); err == nil {
-		t.Error("opened without a key")
-	}
 }
 
 func FuzzOpen(f *testing.F) {
@@ -87,12 +61,8 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	key := b64(f, "BO3ZVPxUlnLORbVGMpbT1Q")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if got, err := r.Open(body); err == nil && len(got)+103 > len(body) {
-			t.Errorf("%d bytes opened to %d", len(body), len(got))
-		}
-		if got, err := receiver.OpenContent(body, func([]byte) ([]byte, error) { return key, nil }); err == nil && len(got) > len(body) {
 			t.Errorf("%d bytes opened to %d", len(body), len(got))
 		}
 	})

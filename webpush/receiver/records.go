@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -41,22 +42,9 @@ func readHeader(body []byte) (header, []byte, error) {
 	return h, rest, nil
 }
 
-// OpenContent decrypts the aes128gcm content coding in general (RFC 8188): any
-// number of records, and input keying material found by key id.
-func OpenContent(body []byte, lookup func(keyID []byte) (ikm []byte, err error)) ([]byte, error) {
-	h, rest, err := readHeader(body)
-	if err != nil {
-		return nil, err
-	}
-	ikm, err := lookup(h.keyID)
-	if err != nil {
-		return nil, err
-	}
-	return openRecords(h, rest, ikm)
-}
-
-// openRecords decrypts the records after the header.
-func openRecords(h header, rest, ikm []byte) ([]byte, error) {
+// openRecord decrypts the one record after the header. Its nonce is that of the first (RFC 8188
+// section 2.3).
+func openRecord(h header, record, ikm []byte) ([]byte, error) {
 	key, err := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: aes128gcm\x00", 16)
 	if err != nil {
 		return nil, fmt.Errorf("receiver: derive key: %w", err)
@@ -73,52 +61,14 @@ func openRecords(h header, rest, ikm []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("receiver: AES-GCM: %w", err)
 	}
-	if len(rest) == 0 {
-		return nil, errors.New("receiver: no record")
+	plaintext, err := gcm.Open(nil, nonce, record, nil)
+	if err != nil {
+		return nil, errors.New("receiver: the record is not authentic")
 	}
-	message := []byte{}
-	for sequence := uint64(0); len(rest) > 0; sequence++ {
-		record := rest[:min(uint64(len(rest)), uint64(h.recordSize))]
-		rest = rest[len(record):]
-		plaintext, err := gcm.Open(nil, recordNonce(nonce, sequence), record, nil)
-		if err != nil {
-			return nil, fmt.Errorf("receiver: record %d is not authentic", sequence)
-		}
-		data, err := unpad(plaintext, len(rest) == 0)
-		if err != nil {
-			return nil, fmt.Errorf("receiver: record %d: %w", sequence, err)
-		}
-		message = append(message, data...)
+	// Behind the message are the delimiter 2 ("last record") and zeros.
+	text := bytes.TrimRight(plaintext, "\x00")
+	if len(text) == 0 || text[len(text)-1] != 2 {
+		return nil, errors.New("receiver: the record does not end with the delimiter of the last")
 	}
-	return message, nil
-}
-
-// recordNonce is the nonce exclusive-or the record's number (RFC 8188
-// section 2.3).
-func recordNonce(nonce []byte, sequence uint64) []byte {
-	out := make([]byte, len(nonce))
-	binary.BigEndian.PutUint64(out[4:], sequence)
-	for i := range out {
-		out[i] ^= nonce[i]
-	}
-	return out
-}
-
-// unpad removes padding and the delimiter: 2 in the last record, 1 in others.
-func unpad(plaintext []byte, last bool) ([]byte, error) {
-	end := len(plaintext)
-	for end > 0 && plaintext[end-1] == 0 {
-		end--
-	}
-	if end == 0 {
-		return nil, errors.New("no delimiter")
-	}
-	want := byte(1)
-	if last {
-		want = 2
-	}
-	if plaintext[end-1] != want {
-		return nil, fmt.Errorf("delimiter %d, want %d", plaintext[end-1], want)
-	}
-	return plaintext[:end-1], nil
+	return text[:len(text)-1], nil
 }
