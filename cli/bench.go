@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,16 +22,17 @@ import (
 
 // benchFlags are the flags of `postage bench`.
 type benchFlags struct {
-	bench, against, bisect, old, new string
-	column, baseline                 string
-	out, thresholds, resume          string
-	budget, patience                 time.Duration
-	precision                        percent
-	seed                             uint64
-	cpus                             []int
-	layouts                          int
-	json, markdown, gate, list, all  bool
-	profile, wide                    bool
+	bench, against, vary            string
+	bisect, old, new                string
+	column, baseline                string
+	out, thresholds, resume         string
+	budget, patience                time.Duration
+	precision                       percent
+	seed                            uint64
+	cpus                            []int
+	layouts                         int
+	json, markdown, gate, list, all bool
+	profile, count, wide            bool
 }
 
 func benchCommand() *cobra.Command {
@@ -68,9 +68,16 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 			return runBench(cmd, of.packages, flags, of)
 		},
 	}
+	flags.register(cmd)
+	return cmd
+}
+
+// register adds the flags to the command.
+func (flags *benchFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
 	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
+	f.StringVar(&flags.vary, "vary", "", "compare two ways to build or run, or more, each with the first: `what` is GOGC=100,400 or\nGOTOOLCHAIN=go1.26.8,go1.27.0 (any variable), -tags=,purego (a flag of go build),\nexample.org/m@v1.2.3,v1.3.0 or @main,@ (revisions; @ is the working tree)")
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
 	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
 	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
@@ -87,11 +94,17 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, in the folder where it was begun, with the budget it has left or the one given")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
+	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or three times what its processes differ by (instructions in --thresholds)")
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
 	f.BoolVar(&flags.wide, "wide", false, "print all columns, however wide")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
+	flags.exclude(cmd)
+}
+
+// exclude says which flags do not go together, and what takes the place of go test's.
+func (flags *benchFlags) exclude(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		for name, instead := range unlikeGo {
 			if strings.HasSuffix(err.Error(), "unknown flag: "+name) {
@@ -101,10 +114,13 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 		return err
 	})
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "wide")
-	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
+	cmd.MarkFlagsMutuallyExclusive("vary", "against")
+	for _, other := range []string{"bisect", "col", "cpu", "layouts", "list", "new", "out", "profile", "resume"} {
+		cmd.MarkFlagsMutuallyExclusive("count", other)
+	}
+	for _, other := range []string{"against", "vary", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
-	return cmd
 }
 
 // unlikeGo says what takes the place of flags of go test.
@@ -127,94 +143,81 @@ func asGoFlags(args []string) []string {
 		if arg == "--" {
 			break
 		}
-		if goFlag.MatchString(arg) {
+		if goFlag.MatchString(arg) && (i == 0 || strings.TrimLeft(args[i-1], "-") != "vary") {
 			args[i] = "-" + arg
 		}
 	}
 	return args
 }
 
-// benchRun is a run of benchmarks to resume.
-type benchRun struct {
-	name     string // the record's file
-	rec      *record.Record
-	budget   time.Duration
-	packages []string
+// one says that there is one side, and nothing to compare.
+func (flags *benchFlags) one() bool {
+	return flags.against == "" && flags.vary == "" && flags.old == ""
 }
 
-// whatIsMeasured are the flags that say what a run measures. The run's record keeps them.
-var whatIsMeasured = []string{"bench", "against", "col", "baseline", "old", "new", "cpu", "all"}
-
-// arguments returns the packages and flags that a run's record keeps.
-func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against string) []string {
-	kept := slices.Clone(packages)
-	for _, name := range whatIsMeasured {
-		value := cmd.Flags().Lookup(name).Value.String()
-		switch {
-		case name == "against":
-			value = against // what a branch names may be another commit later
-		case name == "cpu":
-			value = strings.Trim(value, "[]")
-		}
-		if value != "" && value != "false" {
-			kept = append(kept, "-"+name+"="+value)
-		}
+// variation is what the sides differ in.
+func (flags *benchFlags) variation() (bench.Variation, error) {
+	switch {
+	case flags.against != "":
+		return bench.Variation{Values: []string{flags.against, ""}}, nil
+	case flags.vary != "":
+		return bench.ParseVariation(flags.vary)
 	}
-	return kept
-}
-
-// benchToResume loads the record and sets the flags as they were.
-func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*benchRun, error) {
-	for _, name := range append([]string{"layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
-		if cmd.Flags().Changed(name) || len(packages) > 0 {
-			return nil, hinted(errors.New("--resume takes its settings from the record: it cannot be combined with packages or flags that say what to measure"),
-				"it can be combined with --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown")
-		}
-	}
-	of := &benchRun{}
-	var err error
-	if of.name, of.rec, of.budget, err = unfinished(cmd, flags.resume, flags.budget); err != nil {
-		return nil, err
-	}
-	if !isBench(of.rec) {
-		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench`", of.name), "postage run --resume "+flags.resume)
-	}
-	for _, argument := range of.rec.Run.Patterns {
-		name, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
-		if !isFlag || !strings.HasPrefix(argument, "-") {
-			of.packages = append(of.packages, argument)
-		} else if err := cmd.Flags().Set(name, value); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", of.name, argument, err)
-		}
-	}
-	if flags.new != "" {
-		of.packages = nil
-	}
-	flags.layouts = max(1, of.rec.Run.Layouts)
-	return of, cmd.Flags().Set("layouts", strconv.Itoa(flags.layouts))
+	return bench.Variation{}, nil
 }
 
 func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
-// runBench measures. The run is the one to resume, nil for a new one.
-func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
+// check refuses flags that do not go together.
+func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.layouts < 0 || flags.layouts == 0 && cmd.Flags().Changed("layouts"):
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
-	case flags.gate && flags.against == "" && flags.old == "":
+	case flags.gate && flags.one():
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.profile && flags.against == "" && flags.old == "":
+	case flags.profile && flags.one():
 		return hinted(errors.New("--profile is of benchmarks that changed, and there is nothing to compare with"), "add --against main, or use `go test -cpuprofile`")
-	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.bisect != "" || len(packages) > 0):
-		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against or --bisect"), "postage bench --old old.test --new new.test")
-	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (flags.against != "" || flags.old != "" || flags.bisect != "" || len(flags.cpus) > 0):
-		return hinted(errors.New("--col goes with --baseline, and with none of --against, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
+	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.vary != "" || flags.bisect != "" || len(packages) > 0):
+		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against, --vary or --bisect"), "postage bench --old old.test --new new.test")
+	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (!flags.one() || flags.bisect != "" || len(flags.cpus) > 0):
+		return hinted(errors.New("--col goes with --baseline, and with none of --against, --vary, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
+	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
+		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
+	}
+	return nil
+}
+
+// options say what to measure.
+func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.Options, error) {
+	column := strings.TrimPrefix(flags.column, "/")
+	vary, err := flags.variation()
+	if err != nil {
+		return bench.Options{}, err
+	}
+	options := bench.Options{
+		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, Old: flags.old, New: flags.new,
+		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
+		Say: func(format string, a ...any) { say(cmd, format, a...) },
+	}
+	if flags.count {
+		options.Layouts = 1 // where a function lies changes no count
+		if _, err := bench.Valgrind(); err != nil {
+			return bench.Options{}, err
+		}
+	}
+	return options, nil
+}
+
+// runBench measures. The run is the one to resume, nil for a new one.
+func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
+	if err := flags.check(cmd, packages); err != nil {
+		return err
 	}
 	limits, err := loadThresholds(flags.thresholds)
 	if err != nil {
@@ -223,11 +226,9 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
-	column := strings.TrimPrefix(flags.column, "/")
-	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, All: flags.all, Old: flags.old, New: flags.new,
-		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
-		Say: func(format string, a ...any) { say(cmd, ""+format, a...) },
+	options, err := flags.options(cmd, packages)
+	if err != nil {
+		return err
 	}
 	if flags.bisect != "" {
 		return bisect(cmd, options, flags)
@@ -239,10 +240,13 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	if strings.HasSuffix(set.Commit, build.Dirty) && flags.against != "" {
+	if strings.HasSuffix(set.Commit, build.Dirty) && !flags.one() {
 		say(cmd, "the new side is the working tree, with changes that are not committed")
 	}
-	said := slices.DeleteFunc([]string{set.Same, set.Differ}, func(line string) bool { return line == "" })
+	said := set.Told
+	if set.Same != "" {
+		said = append([]string{set.Same}, said...)
+	}
 	for _, line := range said {
 		say(cmd, "%s", line)
 	}
@@ -252,6 +256,14 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == "") {
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	}
+	if flags.count {
+		return countBench(cmd, set, flags)
+	}
+	return measureBench(cmd, set, packages, said, flags, resumed, limits)
+}
+
+// measureBench measures the set and prints what it found.
+func measureBench(cmd *cobra.Command, set *bench.Set, packages, said []string, flags benchFlags, resumed *benchRun, limits verdict.Thresholds) error {
 	entries, rec, out, err := beginBench(cmd, set, packages, said, flags, resumed)
 	if err != nil {
 		return err
@@ -286,7 +298,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 	if resumed == nil {
 		plan := lab.NewPlan(set.Entries, flags.budget)
 		rec, out, err := newRun(plan, record.Run{
-			Patterns: flags.arguments(cmd, packages, set.OldCommit), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
+			Patterns: flags.arguments(cmd, packages, set.Commits), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
 		}, flags.out, "bench-")
 		if err != nil {
 			return nil, nil, "", err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,4 +56,14 @@ func TestBenchOfHundred(t *testing.T) {
 		t.Errorf("its peak memory was %d bytes: more than 200 MB", peak)
 	}
 	t.Logf("%d of 100 were measured, %d have a reason, peak memory %d MB", len(measured), len(reasons), rec.Run.Self.PeakBytes/1e6)
+}
+
+// Without Valgrind nothing is built, and one line says how to get it.
+func TestCountWithoutValgrind(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	var said strings.Builder
+	code := postage.run(t.Context(), []string{"bench", "--count"}, strings.NewReader(""), io.Discard, &said)
+	if code != exitUsage || !strings.Contains(said.String(), "apt-get install valgrind") {
+		t.Errorf("exit %d, %s", code, said.String())
+	}
 }

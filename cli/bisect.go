@@ -122,8 +122,8 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 		return c, err
 	}
 	result := verdict.AnalyzeCase(rec, entries[0].Case.Name)
-	then := result.Of(bench.Then)
-	if then == nil || then.Ratio == nil || math.IsInf(then.Ratio.HalfWidth, 1) {
+	good := result.Of(rec.Rows[len(rec.Rows)-1].Contender)
+	if good == nil || good.Ratio == nil || math.IsInf(good.Ratio.HalfWidth, 1) {
 		for _, r := range result.Rows {
 			if r.NSOp == nil {
 				return c, errors.New(r.Reason())
@@ -131,7 +131,9 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 		}
 		return c, errors.New("the budget is too small for an interval")
 	}
-	return *then.Ratio, nil
+	c = *good.Ratio
+	c.Ratio, c.Low, c.High = 1/c.Ratio, 1/c.High, 1/c.Low
+	return c, nil
 }
 
 // nearestTo returns the commit nearest to one, between two others, that was not skipped.

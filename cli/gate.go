@@ -47,8 +47,10 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 }
 
 // gateStatus is the error that decides a gate's exit code.
-func gateStatus(c *verdict.Changes) error {
-	switch c.Outcome() {
+func gateStatus(c *verdict.Changes) error { return outcomeStatus(c.Outcome()) }
+
+func outcomeStatus(outcome verdict.Outcome) error {
+	switch outcome {
 	case verdict.Regressed:
 		return exitRegressed
 	case verdict.Inconclusive:

@@ -23,8 +23,10 @@ type Binary struct {
 	Layouts []string // files
 	// Plain says why the binary has no hook, so that each batch is a process. It is "" if the
 	// binary has one.
-	Plain   string
-	counter func() (*os.File, error) // see proc.Command
+	Plain string
+	// Environment is what its processes have beside this one's: "GOGC=400".
+	Environment []string
+	counter     func() (*os.File, error) // see proc.Command
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
@@ -50,7 +52,7 @@ func (b *Binary) command(layout int, pattern string, cpu int, mode string) (argu
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
 	}
 	// As in go test.
-	return arguments, []string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}
+	return arguments, append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
 }
 
 // Benchmark is a benchmark that was found by running it once.
@@ -58,6 +60,7 @@ type Benchmark struct {
 	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
 	Took     time.Duration // for one operation
 	Call     time.Duration // of the function with b.N = 1, what it sets up each time included
+	Bytes    int           // that one operation allocates, with what is allocated once
 	Parallel bool          // it calls RunParallel
 	Waits    bool          // it uses less CPU time than wall time
 	Failed   string        // why it cannot be measured, "" if it can
@@ -187,7 +190,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), true
-		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d", &one.Name, &one.Took, &cpu, &one.Parallel, &one.Call); err != nil {
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &cpu, &one.Parallel, &one.Call, &one.Bytes); err != nil {
 			continue
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
@@ -220,7 +223,7 @@ func finished(found []Benchmark, running string, stopped bool, within context.Co
 func (b *Binary) process(ctx context.Context, file string, arguments, environment []string) (said, trouble string, err error) {
 	cmd := exec.CommandContext(ctx, file, arguments...)
 	proc.OwnGroup(cmd)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, append(append(os.Environ(), "PWD="+b.Package.Folder), environment...), time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, slices.Concat(os.Environ(), []string{"PWD=" + b.Package.Folder}, environment), time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

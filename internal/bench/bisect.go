@@ -8,7 +8,6 @@ import (
 
 	"postage/internal/build"
 	"postage/lab"
-	"postage/record"
 )
 
 // Bisection measures one benchmark at several commits beside the commit at which it was good.
@@ -17,7 +16,6 @@ type Bisection struct {
 	Commits []string
 	options Options
 	good    *side
-	pkg     Package
 	sources []*build.Source
 }
 
@@ -50,7 +48,7 @@ func NewBisection(ctx context.Context, o Options, commits string) (b *Bisection,
 			return b, err
 		}
 		for _, one := range b.good.benchmarks[p.Path] {
-			names, b.pkg = append(names, p.Path+" "+one.Name), p
+			names = append(names, p.Path+" "+one.Name)
 		}
 	}
 	if len(names) == 0 {
@@ -74,42 +72,22 @@ func (b *Bisection) side(ctx context.Context, revision string) (*side, error) {
 // Close removes what was checked out.
 func (b *Bisection) Close() error { return closeAll(b.sources) }
 
-// The contenders of a bisection's case.
-const (
-	good = "code=good"
-	Then = "code=then" // at the commit that is measured
-)
-
-// Entries returns the benchmark at a commit and at the good one, which is the baseline. The error
+// Entries returns the benchmark at a commit, which is the baseline, and at the good one. The error
 // says why it cannot be measured there.
 func (b *Bisection) Entries(ctx context.Context, commit string) ([]lab.Entry, error) {
 	then, err := b.side(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
-	if err := then.failed[b.pkg.Path]; err != nil {
-		return nil, err
+	set := &Set{pairs: map[string]pair{}}
+	set.join(b.options, then, b.good, "")
+	for _, e := range set.Entries {
+		if why := e.Contender.NotPossible; why != "" {
+			return nil, errors.New(why)
+		}
 	}
-	was := b.good.benchmarks[b.pkg.Path][0]
-	is := find(then.benchmarks[b.pkg.Path], was.Name)
-	switch {
-	case is == nil:
-		return nil, fmt.Errorf("%s does not have the benchmark", shortCommit(commit))
-	case is.Failed != "" || was.Failed != "":
-		return nil, errors.New(is.Failed + was.Failed)
+	if len(set.Entries) == 0 {
+		return nil, errors.New(strings.Join(set.Notes, "; "))
 	}
-	c := newCase(b.pkg, &was, 0, false)
-	c.Baseline = good
-	var entries []lab.Entry
-	for _, one := range []struct {
-		name string
-		role record.Role
-		side *side
-		of   Benchmark
-	}{{good, record.RoleBaseline, b.good, was}, {"code=control", record.RoleControl, b.good, was}, {Then, record.RoleContender, then, *is}} {
-		e := one.side.entry(c, b.pkg, one.of, 0)
-		e.Role, e.Contender.Name = one.role, one.name
-		entries = append(entries, e)
-	}
-	return entries, nil
+	return set.Entries, nil
 }

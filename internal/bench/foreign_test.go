@@ -188,10 +188,13 @@ func BenchmarkVerbose(b *testing.B) {
 	}
 }
 
+// againstHEAD compares the working tree with what is committed.
+var againstHEAD = Variation{Values: []string{"HEAD", ""}}
+
 // sides are the cases of a comparison with HEAD, and why either side cannot be measured.
 func (g *ground) sides(below string) (all []string) {
 	g.Helper()
-	set, err := g.found(below, Options{Against: "HEAD", All: true})
+	set, err := g.found(below, Options{Vary: againstHEAD, All: true})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -263,12 +266,12 @@ func TestBuiltFrom(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	g.commit("")
 	g.write(map[string]string{"go.mod": goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./two\n"})
-	set, err := g.found("", Options{Against: "HEAD", Patterns: []string{"."}})
+	set, err := g.found("", Options{Vary: againstHEAD, Patterns: []string{"."}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; set.Differ != want {
-		t.Errorf("got %q, want %q", set.Differ, want)
+	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; !slices.Equal(set.Told, []string{want}) {
+		t.Errorf("got %q, want %q", set.Told, want)
 	}
 	if set.Go != runtime.Version() || set.Modules["example.org/lib"] != "./two" {
 		t.Errorf("built with %q of %v", set.Go, set.Modules)
@@ -319,7 +322,7 @@ func TestSameCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := &Options{Patterns: []string{"./..."}, Bench: ".", Against: "HEAD"}
+		o := &Options{Patterns: []string{"./..."}, Bench: ".", Vary: againstHEAD}
 		is, err := o.find(t.Context(), now)
 		if err != nil {
 			t.Fatal(err)
@@ -328,7 +331,7 @@ func TestSameCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := leaveSame(o, is, was)
+		said := leaveSame(o, []*side{was, is})
 		var left []string
 		for _, p := range is.packages {
 			left = append(left, p.Label)
@@ -340,7 +343,7 @@ func TestSameCode(t *testing.T) {
 		g.git("", "checkout", "-q", ".")
 		g.git("", "clean", "-q", "-f", "-d")
 	}
-	set, err := g.found("", Options{Against: "HEAD"})
+	set, err := g.found("", Options{Vary: againstHEAD})
 	if err != nil || len(set.Entries) > 0 || !strings.HasPrefix(set.Same, "5 of 5 benchmark functions are the same code as at HEAD (5 of 5 packages)") {
 		t.Errorf("%v, %+v", err, set)
 	}

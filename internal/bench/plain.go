@@ -35,7 +35,7 @@ func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, sai
 	if p.cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(p.cpu))
 	}
-	out, trouble, err := p.binary.process(ctx, p.file, arguments, []string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))})
+	out, trouble, err := p.binary.process(ctx, p.file, arguments, append([]string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))}, p.binary.Environment...))
 	reader := benchfmt.NewReader(strings.NewReader(out), p.file)
 	for reader.Scan() {
 		if r, ok := reader.Result().(*benchfmt.Result); ok {
@@ -129,6 +129,21 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 		return []Benchmark{{Name: top, Failed: "it prints no result: it skips"}}, nil
 	}
 	return finished(found, top, len(stopped) > 0, within, patience, err, said)
+}
+
+// prebuiltSides are those of two binaries, or of one.
+func (o *Options) prebuiltSides(ctx context.Context) (sides []*side, err error) {
+	for _, file := range []string{o.Old, o.New} {
+		if file == "" {
+			continue
+		}
+		one, err := o.prebuilt(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, one)
+	}
+	return sides, nil
 }
 
 // Prebuilt is a side that is one test binary, as made by go test -c.

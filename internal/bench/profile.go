@@ -39,8 +39,8 @@ type half struct {
 // turns and in several layouts. It writes a CPU profile of each side into the folder. An operation
 // takes about so long; both sides do the same number of them.
 func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*report.BenchProfile, error) {
-	of, ok := s.pairs[caseName]
-	if !ok {
+	of := s.pairs[caseName]
+	if of.old.binary == nil {
 		return nil, fmt.Errorf("profile %s: it has no old side", caseName)
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -124,7 +124,7 @@ func (h *half) profile(ctx context.Context, block, n int, patience time.Duration
 	if h.cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(h.cpu))
 	}
-	said, trouble, err := h.binary.process(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments, nil)
+	said, trouble, err := h.binary.process(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments, h.binary.Environment)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	} else if err != nil {

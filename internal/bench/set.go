@@ -25,15 +25,15 @@ const Proof = "none, a Go benchmark"
 
 // Options say what to measure.
 type Options struct {
-	Folder   string   // where the go command runs
-	Patterns []string // packages
-	Bench    string   // regular expression, as go test -bench takes it
-	Against  string   // the revision to compare with, "" for none
-	Old, New string   // two prebuilt test binaries to compare, instead of packages; "" for none
+	Folder   string    // where the go command runs
+	Patterns []string  // packages
+	Bench    string    // regular expression, as go test -bench takes it
+	Vary     Variation // what the sides differ in; one side without values
+	Old, New string    // two prebuilt test binaries to compare, instead of packages; "" for none
 	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
 	// are compared with Baseline, which is one of them, in one case each. "" is for none.
 	Column, Baseline string
-	All              bool  // with Against, packages too whose code is the same on both sides
+	All              bool  // packages too whose code is the same on all sides
 	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
 	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
 	Patience         time.Duration
@@ -46,17 +46,19 @@ type Set struct {
 	// Notes say what Entries leaves out: a package that does not build, a benchmark that only one
 	// side has.
 	Notes []string
-	// Commit and OldCommit are the commits of the two sides; OldCommit is "" without
-	// Options.Against.
-	Commit, OldCommit string
+	// Commit is the new side's, and Commits are all sides', the first of which is the old one.
+	Commit  string
+	Commits []string
 	// Go is the release that the new side was built with, Modules the versions of the modules that
-	// it was built from, by path, and Differ says which are others on the old side.
-	Go, Differ string
-	Modules    map[string]string
+	// it was built from, by path, and Told what each side is and where they differ.
+	Go      string
+	Modules map[string]string
+	Told    []string
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
 	Same    string
 	sources []*build.Source
-	pairs   map[string]pair // by case; only those that have an old side
+	cases   []string
+	pairs   map[string]pair // by case; the old half has no binary where there is one side
 }
 
 // Close removes what was built and checked out, except for what is cached.
@@ -72,14 +74,16 @@ func closeAll(sources []*build.Source) error {
 
 // side is the built code of one side.
 type side struct {
-	source     *build.Source
-	packages   []Package
-	in         *inputs
-	binaries   map[string]*Binary // by package
-	benchmarks map[string][]Benchmark
-	failed     map[string]error // packages that do not build
-	// Of a prebuilt binary, which has no source: what it is called, and what stands for its commit.
-	name, commit string
+	source      *build.Source
+	packages    []Package
+	in          *inputs
+	environment []string           // of its processes
+	binaries    map[string]*Binary // by package
+	benchmarks  map[string][]Benchmark
+	failed      map[string]error // packages that do not build
+	// name is what it is called, "" for its commit, and revision what that was asked for by. A
+	// prebuilt binary has no source, and commit stands for its commit.
+	name, revision, commit string
 }
 
 // New finds the benchmarks, builds them, and runs each once.
@@ -96,83 +100,76 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 			return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
 		}
 	}
+	var sides []*side
 	if o.New != "" {
-		now, err := o.prebuilt(ctx, o.New)
-		if err != nil {
-			return set, err
-		}
-		var old *side
-		if o.Old != "" {
-			if old, err = o.prebuilt(ctx, o.Old); err != nil {
-				return set, err
-			}
-		}
-		set.join(o, now, old)
-		return set, nil
+		sides, err = o.prebuiltSides(ctx)
+	} else {
+		sides, err = set.built(ctx, &o)
 	}
-	var before *build.Source
-	if o.Against != "" {
-		if before, err = build.Revision(ctx, o.Folder, o.Against); err != nil {
-			return set, fmt.Errorf("--against %w", err)
-		}
-		set.sources, set.OldCommit = append(set.sources, before), before.Commit
-	}
-	source, err := build.WorkingTree(ctx, o.Folder)
 	if err != nil {
 		return set, err
 	}
-	set.sources, set.Commit = append(set.sources, source), source.Commit
-	now, err := o.find(ctx, source)
-	if err != nil {
-		return set, err
+	if len(sides) == 1 {
+		set.join(o, sides[0], nil, "")
 	}
-	if len(now.packages) == 0 {
-		return set, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
+	for _, now := range sides[1:] {
+		of := "" // which case it is, where a benchmark has several
+		if len(sides) > 2 {
+			of = now.label()
+		}
+		set.join(o, now, sides[0], of)
 	}
-	set.Go, set.Modules = now.in.versions["go"], now.in.versions
-	var old *side
-	if before != nil {
-		if old, err = o.find(ctx, before); err != nil {
-			return set, fmt.Errorf("--against %s; without it the new code is measured alone: %w", o.Against, err)
-		}
-		if set.Differ = differences(old.in.versions, now.in.versions); set.Differ != "" {
-			set.Differ = "the sides are built from different modules, old → new: " + set.Differ
-		}
-		if !o.All {
-			set.Same = leaveSame(&o, now, old)
-		}
-		if err := o.build(ctx, old); err != nil {
-			return set, err
-		}
-	}
-	delete(set.Modules, "go")
-	if err := o.build(ctx, now); err != nil {
-		return set, err
-	}
-	set.join(o, now, old)
 	return set, nil
 }
 
-// leaveSame takes the packages from both sides whose tests are the same code, and says how many.
-func leaveSame(o *Options, now, old *side) string {
-	wanted, functions, same := regexp.MustCompile(firstPart(o.Bench)), 0, 0
-	is := func(p Package) bool {
-		sum := now.in.sums[p.Path+".test"]
-		return sum != "" && sum == old.in.sums[p.Path+".test"]
+// built makes the sides from source.
+func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
+	sides, err := s.open(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	var skipped []Package
+	now := sides[len(sides)-1]
+	if len(now.packages) == 0 {
+		return nil, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
+	}
+	s.Told = told(sides)
+	if len(sides) > 1 && o.Vary.versioned() && !o.All {
+		s.Same = leaveSame(o, sides)
+	}
+	for _, one := range sides {
+		s.Commit, s.Commits = one.source.Commit, append(s.Commits, one.source.Commit)
+		if err := o.build(ctx, one); err != nil {
+			return nil, err
+		}
+	}
+	s.Go, s.Modules = now.in.versions["go"], maps.Clone(now.in.versions)
+	delete(s.Modules, "go")
+	return sides, nil
+}
+
+// leaveSame takes the packages from all sides whose tests are the same code, and says how many.
+func leaveSame(o *Options, sides []*side) string {
+	wanted, functions, same := regexp.MustCompile(firstPart(o.Bench)), 0, 0
+	old, now := sides[0], sides[len(sides)-1]
+	is := func(p Package) bool {
+		sum := old.in.sums[p.Path+".test"]
+		return sum != "" && !slices.ContainsFunc(sides, func(s *side) bool { return s.in.sums[p.Path+".test"] != sum })
+	}
+	skipped, all := 0, len(now.packages)
 	for _, p := range now.packages {
 		n := len(slices.DeleteFunc(slices.Clone(p.Tops), func(top string) bool { return !wanted.MatchString(top) }))
 		if functions += n; is(p) {
-			skipped, same = append(skipped, p), same+n
+			skipped, same = skipped+1, same+n
 		}
 	}
-	if len(skipped) == 0 {
+	if skipped == 0 {
 		return ""
 	}
-	all := len(now.packages)
-	now.packages, old.packages = slices.DeleteFunc(now.packages, is), slices.DeleteFunc(old.packages, is)
-	return fmt.Sprintf("%d of %d benchmark functions are the same code as at %s (%d of %d packages), and are not measured; --all measures them", same, functions, o.Against, len(skipped), all)
+	for _, one := range sides {
+		one.packages = slices.DeleteFunc(one.packages, is)
+	}
+	return fmt.Sprintf("%d of %d benchmark functions are the same code as at %s (%d of %d packages), and are not measured; --all measures them",
+		same, functions, o.Vary.Values[0], skipped, all)
 }
 
 // firstPart is the part of a -bench expression that selects functions.
@@ -221,9 +218,10 @@ func (o *Options) build(ctx context.Context, s *side) error {
 		o.Layouts = layoutsFor(len(s.packages))
 	}
 	for _, p := range s.packages {
-		o.Say("building the tests of %s at %s", p.Path, shortCommit(s.source.Commit))
+		o.Say("building the tests of %s at %s", p.Path, s.label())
 		binary, err := Build(ctx, s.source, p, o.Layouts)
 		if err == nil {
+			binary.Environment = s.environment
 			s.binaries[p.Path] = binary
 			s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
 		}
@@ -273,46 +271,28 @@ func shortCommit(commit string) string {
 	return name
 }
 
+// label is what the side is called.
+func (s *side) label() string {
+	if s.name == "" {
+		return shortCommit(s.source.Commit)
+	}
+	return s.name
+}
+
 // join makes the entries. A case has a benchmark of the new side, which is the baseline, its
-// control, and the same benchmark of the old side.
-func (s *Set) join(o Options, now, old *side) {
+// control, and the same benchmark of the old side; of says which case of the benchmark it is.
+func (s *Set) join(o Options, now, old *side, of string) {
 	for _, p := range now.packages {
-		if err := now.failed[p.Path]; err != nil {
-			s.note("%s does not build: %v", p.Path, err)
-			continue
-		}
-		if old != nil && old.failed[p.Path] != nil {
-			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, o.Against, p.Path, old.failed[p.Path])
-			continue
-		}
-		if o.Column != "" {
+		switch {
+		case now.failed[p.Path] != nil:
+			s.note("%s does not build: %v", p.Path, now.failed[p.Path])
+		case old != nil && old.failed[p.Path] != nil:
+			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.revision, old.label()), p.Path, old.failed[p.Path])
+		case o.Column != "":
 			s.columns(o, now, p)
-			continue
-		}
-		for _, one := range now.benchmarks[p.Path] {
-			was := &Benchmark{}
-			if old != nil {
-				if was = find(old.benchmarks[p.Path], one.Name); was == nil {
-					s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
-					continue
-				}
-			}
-			for _, cpu := range orOne(o.CPUs) {
-				c := newCase(p, &one, cpu, len(o.CPUs) > 0)
-				if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
-					c.Value = record.ValueWall
-				}
-				e := now.entry(c, p, one, cpu)
-				e.Role = record.RoleBaseline
-				s.Entries = append(s.Entries, e)
-				e.Role, e.Contender.Name = record.RoleControl, "code=control"
-				s.Entries = append(s.Entries, e)
-				if old != nil {
-					e = old.entry(c, p, *was, cpu)
-					e.Role, e.Old = record.RoleContender, true
-					s.Entries = append(s.Entries, e)
-					s.pairs[c.Name] = pair{half{now.binaries[p.Path], one, cpu}, half{old.binaries[p.Path], *was, cpu}}
-				}
+		default:
+			for _, one := range now.benchmarks[p.Path] {
+				s.joinOne(o, now, old, p, &one, of)
 			}
 		}
 	}
@@ -322,11 +302,47 @@ func (s *Set) join(o Options, now, old *side) {
 	for _, p := range old.packages {
 		for _, one := range old.benchmarks[p.Path] {
 			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
-				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
+				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.revision, old.label()))
 			}
 		}
 	}
 }
+
+// joinOne makes the entries of one benchmark of the new side.
+func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of string) {
+	var was *Benchmark
+	if old != nil {
+		if was = find(old.benchmarks[p.Path], one.Name); was == nil {
+			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.revision, old.label()))
+			return
+		}
+	}
+	for _, cpu := range orOne(o.CPUs) {
+		c := newCase(p, one, cpu, len(o.CPUs) > 0)
+		if of != "" {
+			c.Name, c.Doc = c.Name+"/"+inName.Replace(of), c.Doc+" "+of
+		}
+		if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
+			c.Value = record.ValueWall
+		}
+		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one, cpu}}
+		e := now.entry(c, p, *one, cpu)
+		e.Role = record.RoleBaseline
+		s.Entries = append(s.Entries, e)
+		e.Role, e.Contender.Name = record.RoleControl, "code=control"
+		s.Entries = append(s.Entries, e)
+		if old == nil {
+			continue
+		}
+		e = old.entry(c, p, *was, cpu)
+		e.Role, e.Old = record.RoleContender, true
+		s.Entries = append(s.Entries, e)
+		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one, cpu}, half{old.binaries[p.Path], *was, cpu}}
+	}
+}
+
+// inName has what a part of a row's name cannot hold.
+var inName = strings.NewReplacer("/", ":", "=", ":", " ", "_")
 
 func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
 
@@ -369,9 +385,9 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry returns a benchmark's entry on this side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: s.name, Commit: s.commit}
+	built := &lab.Build{Name: inName.Replace(s.label()), Commit: s.commit}
 	if s.source != nil {
-		built.Name, built.Commit = shortCommit(s.source.Commit), s.source.Commit
+		built.Commit = s.source.Commit
 	}
 	for _, file := range b.Layouts {
 		built.Commands = append(built.Commands, []string{file})

@@ -30,7 +30,7 @@ type Target struct {
 // Packages are compiled once, and linked once for each layout. Debugging information is left out.
 // An error contains the compiler's output.
 func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]string, error) {
-	goFlags, err := Output(ctx, "", "go", "env", "GOFLAGS")
+	goFlags, err := s.output(ctx, "", nil, "go", "env", "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func quotedFields(text string) []string {
 // Close removes.
 func (s *Source) products(ctx context.Context, target Target, goFlags string) (string, error) {
 	// What determines the program besides the commit, which also fixes the toolchain in go.mod.
-	environment, err := Output(ctx, "", "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",
+	environment, err := s.output(ctx, "", nil, "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",
 		"GOFIPS140", "CGO_ENABLED", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX")
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,6 +35,9 @@ type Source struct {
 	shared  bool           // a build takes something that no commit determines
 	scratch string         // a temporary folder, "" until there is need of one
 	locks   []*flock.Flock // of the folders in the cache that are in use
+
+	environment []string // of the go command, beside this process's
+	root        string   // of Go's own files, if another than the go command would take
 }
 
 // WorkingTree is the code as it lies in a folder and around it.
@@ -124,11 +128,21 @@ func (s *Source) Output(ctx context.Context, program string, arguments ...string
 	if err != nil {
 		return "", err
 	}
+	var around []string
+	if s.work != "" {
+		around = []string{"GOWORK=" + s.at(s.work)}
+	}
+	return s.output(ctx, folder, around, program, arguments...)
+}
+
+// output is what a program prints with the source's settings and some variables more.
+func (s *Source) output(ctx context.Context, folder string, around []string, program string, arguments ...string) (string, error) {
+	if s.root != "" && program == "go" {
+		program = filepath.Join(s.root, "bin", "go"+suffix())
+	}
 	cmd := exec.CommandContext(ctx, program, arguments...)
 	cmd.Dir = folder
-	if s.work != "" {
-		cmd.Env = append(cmd.Environ(), "GOWORK="+s.at(s.work))
-	}
+	cmd.Env = slices.Concat(cmd.Environ(), around, s.environment)
 	return output(ctx, cmd)
 }
 

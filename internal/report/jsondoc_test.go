@@ -17,7 +17,7 @@ import (
 var forms = map[string]any{
 	"Figure": jsonValue{}, "Rate": Rate{}, "Machine": jsonMachine{},
 	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
-	"List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{},
+	"Counts": jsonCounts{}, "List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{},
 }
 
 // kinds are what the page calls types.
@@ -30,7 +30,7 @@ var kinds = map[reflect.Type]string{
 func fields(prefix string, t reflect.Type) (all []string) {
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get("json")
-		if tag == "" {
+		if tag == "" || tag == "-" {
 			continue // embedded: its fields are among these
 		}
 		name, t, null := prefix+tag, f.Type, ""

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/record"
+)
+
+// benchRun is a run of benchmarks to resume.
+type benchRun struct {
+	name     string // the record's file
+	rec      *record.Record
+	budget   time.Duration
+	packages []string
+}
+
+// whatIsMeasured are the flags that say what a run measures. The run's record keeps them.
+var whatIsMeasured = []string{"bench", "against", "vary", "col", "baseline", "old", "new", "cpu", "all"}
+
+// arguments returns the packages and flags that a run's record keeps. What a branch names may be
+// another commit later: commits are what revisions name now, one a side.
+func (flags *benchFlags) arguments(cmd *cobra.Command, packages, commits []string) []string {
+	kept := slices.Clone(packages)
+	for _, name := range whatIsMeasured {
+		value := cmd.Flags().Lookup(name).Value.String()
+		switch {
+		case name == "against" && value != "":
+			value = commits[0]
+		case name == "vary" && strings.HasPrefix(value, "@"):
+			value = ""
+			for i, revision := range strings.Split(flags.vary, ",") {
+				if revision != "@" {
+					revision = "@" + commits[i]
+				}
+				value += "," + revision
+			}
+			value = value[1:]
+		case name == "cpu":
+			value = strings.Trim(value, "[]")
+		}
+		if value != "" && value != "false" {
+			kept = append(kept, "-"+name+"="+value)
+		}
+	}
+	return kept
+}
+
+// benchToResume loads the record and sets the flags as they were.
+func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*benchRun, error) {
+	for _, name := range append([]string{"layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
+		if cmd.Flags().Changed(name) || len(packages) > 0 {
+			return nil, hinted(errors.New("--resume takes its settings from the record: it cannot be combined with packages or flags that say what to measure"),
+				"it can be combined with --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown")
+		}
+	}
+	of := &benchRun{}
+	var err error
+	if of.name, of.rec, of.budget, err = unfinished(cmd, flags.resume, flags.budget); err != nil {
+		return nil, err
+	}
+	if !isBench(of.rec) {
+		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench`", of.name), "postage run --resume "+flags.resume)
+	}
+	for _, argument := range of.rec.Run.Patterns {
+		name, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		if !isFlag || !strings.HasPrefix(argument, "-") {
+			of.packages = append(of.packages, argument)
+		} else if err := cmd.Flags().Set(name, value); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", of.name, argument, err)
+		}
+	}
+	if flags.new != "" {
+		of.packages = nil
+	}
+	flags.layouts = max(1, of.rec.Run.Layouts)
+	return of, cmd.Flags().Set("layouts", strconv.Itoa(flags.layouts))
+}

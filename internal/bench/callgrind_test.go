@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Names are written once; what a call cost is not the caller's own; the monitor's thread is left
+// out, with what it calls.
+func TestReadParts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out.1")
+	const text = `# callgrind format
+version: 1
+positions: line
+events: Ir
+summary: 1
+ob=(1) /x.test
+fl=(1) ???
+fn=(1) x.Hot
+39 100
++1 20
+cfn=(2) runtime.memmove
+calls=3 0
+* 900
+-1 5
+fn=(2)
+0 900
+fn=(3) runtime.sysmon
+0 70
+cfn=(4) runtime.usleep
+calls=1 0
+0 30
+fn=(4)
+0 31
+
+totals: 1156
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readParts(file)
+	if want := map[string]float64{"x.Hot": 125, "runtime.memmove": 900, "runtime.usleep": 31, "runtime.sysmon": -30}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v: want %v", got, err, want)
+	}
+}

@@ -1,0 +1,228 @@
+package bench
+
+import (
+	"archive/zip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"postage/internal/build"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+func TestParseVariation(t *testing.T) {
+	for text, want := range map[string]Variation{
+		"GOGC=100,400":                 {Name: "GOGC", Values: []string{"100", "400"}},
+		"GOEXPERIMENT=,nojsonv2":       {Name: "GOEXPERIMENT", Values: []string{"", "nojsonv2"}},
+		"-ldflags=-X a.b=c,-X a.b=d@e": {Name: "-ldflags", Values: []string{"-X a.b=c", "-X a.b=d@e"}},
+		"example.org/m@v1.2.3,v1.3.0":  {Name: "example.org/m", Values: []string{"v1.2.3", "v1.3.0"}, module: true},
+		"@main,@":                      {Values: []string{"main", ""}},
+		"@v1,@v2,@v3":                  {Values: []string{"v1", "v2", "v3"}},
+	} {
+		if got, err := ParseVariation(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v: want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "GOGC", "GOGC=100", "=1,2", "-=1,2", "@main", "@main,v2", "example.org/m@v1"} {
+		if v, err := ParseVariation(text); err == nil {
+			t.Errorf("%q is taken for %+v", text, v)
+		}
+	}
+}
+
+// A variable is set where the benchmark runs, a flag where it is built, and each side says what it
+// is.
+func TestVary(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":    goMod,
+		"pure.go":   "//go:build purego\n\npackage m\n\nconst is = \"pure\"\n",
+		"impure.go": "//go:build !purego\n\npackage m\n\nconst is = \"\"\n",
+		"m_test.go": strings.Replace(tests("m", "\tb.Fatal(is + os.Getenv(\"OURS\") + os.Getenv(\"GOAMD64\"))"), `"testing"`, "(\n\t\"os\"\n\t\"testing\"\n)", 1),
+	})
+	t.Setenv("GOWORK", "off")
+	for text, want := range map[string][]string{
+		"OURS=a,b,c":    {"m/It/OURS:b it fails: m_test.go:9: b", "m/It/OURS:b it fails: m_test.go:9: a", "m/It/OURS:c it fails: m_test.go:9: c", "m/It/OURS:c it fails: m_test.go:9: a"},
+		"-tags=,purego": {"m/It it fails: m_test.go:9: pure", "m/It it fails: m_test.go:9:"},
+	} {
+		v, err := ParseVariation(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := g.found("", Options{Vary: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range set.Entries {
+			if e.Role != record.RoleControl {
+				got = append(got, strings.TrimPrefix(e.Case.Name, "Bench/pkg=")+" "+e.Contender.NotPossible)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if len(set.Told) != len(v.Values) || !strings.HasPrefix(set.Told[0], "old is "+v.label(v.Values[0])+": go1.") {
+			t.Errorf("%s: %q", text, set.Told)
+		}
+	}
+}
+
+// A module's version is set in a copy of go.mod, and the sides say that it differs.
+func TestVaryModule(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"m/go.mod":    goMod + "\nrequire example.org/lib v1.0.0\n",
+		"m/m_test.go": strings.Replace(tests("m", "\tb.Fatal(lib.Is)"), `"testing"`, "(\n\t\"testing\"\n\n\t\"example.org/lib\"\n)", 1),
+	})
+	proxy := filepath.Join(g.folder, "proxy")
+	for _, version := range []string{"v1.0.0", "v1.1.0"} {
+		below := filepath.Join("proxy", "example.org", "lib", "@v", version)
+		mod := "module example.org/lib\n"
+		g.write(map[string]string{below + ".info": `{"Version": "` + version + `"}`, below + ".mod": mod})
+		f, err := os.Create(filepath.Join(g.folder, below+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := zip.NewWriter(f)
+		for name, text := range map[string]string{"go.mod": mod, "lib.go": "package lib\n\nconst Is = \"" + version + "\"\n"} {
+			w, err := z.Create("example.org/lib@" + version + "/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	for name, value := range map[string]string{"GOWORK": "off", "GOPROXY": "file://" + proxy, "GONOSUMDB": "*", "GOFLAGS": "-modcacherw", "GOMODCACHE": t.TempDir()} {
+		t.Setenv(name, value)
+	}
+	if text, err := build.Output(t.Context(), filepath.Join(g.folder, "m"), "go", "mod", "tidy"); err != nil {
+		t.Fatal(text, err)
+	}
+	v, err := ParseVariation("example.org/lib@v1.0.0,v1.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := g.found("m", Options{Vary: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.want(g.cases(set, nil), "m/It it fails: m_test.go:10: v1.1.0")
+	g.want(set.Told, "new is example.org/lib@v1.1.0: "+set.Go+", no commit", "old is example.org/lib@v1.0.0: "+set.Go+", no commit",
+		"the sides are built from different modules, old → new: example.org/lib v1.0.0 → v1.1.0")
+	if text, err := os.ReadFile(filepath.Join(g.folder, "m", "go.mod")); err != nil || !strings.Contains(string(text), "lib v1.0.0") {
+		t.Errorf("go.mod is %q, %v", text, err)
+	}
+}
+
+// counted counts the benchmarks of a folder beside those that are committed.
+func (g *ground) counted() map[string]verdict.Counted {
+	g.Helper()
+	if _, err := exec.LookPath("valgrind"); err != nil && os.Getenv("CI") == "" {
+		g.Skip("valgrind is not installed")
+	}
+	set, err := g.found("", Options{Vary: againstHEAD, All: true})
+	if err != nil {
+		g.Fatal(err)
+	}
+	all, err := set.Count(g.Context(), verdict.CountThresholds(), func(*verdict.Counted) {})
+	if err != nil {
+		g.Fatal(err)
+	}
+	by := map[string]verdict.Counted{}
+	for _, c := range all {
+		by[strings.TrimPrefix(c.Case, "Bench/pkg=m/")] = c
+		if c.Failed != "" {
+			g.Errorf("%s: %s", c.Case, c.Failed)
+		}
+	}
+	return by
+}
+
+// One more operation in a hundred is found, and in which function; a function that moved is no
+// change; what is set up, and what a timer leaves out, is told apart.
+func TestCount(t *testing.T) {
+	const source = `package m
+
+var Sum uint64
+
+func hot(n uint64) {
+	for i := range n {
+		Sum = Sum*31 + i
+	}
+}
+
+//go:noinline
+func Hot() { hot(1000) }
+
+//go:noinline
+func Cold() { hot(500) }
+`
+	g := onGround(t, map[string]string{"go.mod": goMod, "m.go": source, "m_test.go": `package m
+
+import "testing"
+
+func BenchmarkHot(b *testing.B) {
+	hot(1 << 20) // set-up
+	for b.Loop() {
+		Hot()
+	}
+}
+
+func BenchmarkCold(b *testing.B) {
+	for range b.N {
+		Cold()
+	}
+}
+
+func BenchmarkTimer(b *testing.B) {
+	for i := range b.N {
+		if i%2000 == 0 {
+			b.StopTimer()
+			hot(1 << 18)
+			b.StartTimer()
+		}
+		Cold()
+	}
+}
+
+func BenchmarkOften(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		Hot()
+		b.StartTimer()
+		Cold()
+	}
+}
+`})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	moved := "package m\n\nfunc Before() uint64 {\n\thot(77)\n\treturn Sum\n}\n" + strings.TrimPrefix(source, "package m\n")
+	g.write(map[string]string{"m.go": strings.Replace(moved, "hot(1000)", "hot(1010)", 1)})
+	by := g.counted()
+	hot, cold := by["Hot"], by["Cold"]
+	if hot.Outcome != verdict.Regressed || hot.Ratio() < 1.008 || hot.Ratio() > 1.012 || len(hot.Functions) == 0 || hot.Functions[0].Function != "example.org/m.Hot" {
+		t.Errorf("1%% more work: %s, %v times as many instructions, in %v", hot.Outcome, hot.Ratio(), hot.Functions)
+	}
+	if cold.Outcome != verdict.Passed || cold.Moved() {
+		t.Errorf("a function that moved: %s, %v, in %v", cold.Outcome, cold.Ratio(), cold.Functions)
+	}
+	timer, often := by["Timer"], by["Often"]
+	if timer.Failed != "" || timer.New.Instructions > cold.New.Instructions*1.05 || len(timer.Warnings) > 0 {
+		t.Errorf("what its timer leaves out is counted: %v instructions for %v, %q", timer.New, cold.New.Instructions, timer.Warnings)
+	}
+	if often.New.Instructions < hot.New.Instructions || len(often.Warnings) != 1 {
+		t.Errorf("a timer that stops each time: %v instructions, %q", often.New.Instructions, often.Warnings)
+	}
+	if hot.Old.Instructions < 3000 || hot.Old.Instructions > 10000 || hot.Old.Allocs != 0 {
+		t.Errorf("a thousand turns of a loop execute %v instructions, and allocate %v times", hot.Old.Instructions, hot.Old.Allocs)
+	}
+}

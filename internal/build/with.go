@@ -1,0 +1,86 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// With has the go command run with more variables: "GOAMD64=v3". Like all settings of a source it
+// is called before anything is built.
+func (s *Source) With(environment ...string) { s.environment = append(s.environment, environment...) }
+
+// WithFlag adds a flag of go build to those of GOFLAGS.
+func (s *Source) WithFlag(ctx context.Context, flag string) error {
+	flags, err := s.output(ctx, "", nil, "go", "env", "GOFLAGS")
+	if strings.Contains(flag, " ") {
+		flag = "'" + flag + "'"
+	}
+	s.With("GOFLAGS=" + strings.TrimSpace(flags+" "+flag))
+	return err
+}
+
+// WithModule has the source built with a version of a module, "example.org/m@v1.2.3", by a copy of
+// its go.mod and go.sum, and without a workspace.
+func (s *Source) WithModule(ctx context.Context, version string) error {
+	mod, err := s.Output(ctx, "go", "env", "GOMOD")
+	if err != nil {
+		return err
+	}
+	if filepath.Base(mod) != "go.mod" {
+		return fmt.Errorf("%s: there is no go.mod whose versions could differ", version)
+	}
+	scratch, err := s.temporary()
+	if err != nil {
+		return err
+	}
+	copied := filepath.Join(scratch, "go.mod")
+	for from, to := range map[string]string{mod: copied, strings.TrimSuffix(mod, "mod") + "sum": filepath.Join(scratch, "go.sum")} {
+		text, err := os.ReadFile(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // there are no checksums
+		} else if err == nil {
+			err = os.WriteFile(to, text, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.With("GOWORK=off")
+	if err := errors.Join(s.WithFlag(ctx, "-modfile="+copied), s.WithFlag(ctx, "-mod=mod")); err != nil {
+		return err
+	}
+	_, err = s.Output(ctx, "go", "get", version)
+	return err
+}
+
+// OutsideModules has Go's files lie outside the module cache, where go build does not replace any:
+// behind a link to them in the user's cache. It does nothing where they lie elsewhere.
+func (s *Source) OutsideModules(ctx context.Context) error {
+	text, err := s.Output(ctx, "go", "env", "GOROOT", "GOMODCACHE")
+	root, modules, _ := strings.Cut(text, "\n")
+	if err != nil || !within(strings.TrimSpace(modules), root) {
+		return err
+	}
+	cache, err := CacheFolder(ctx)
+	if err != nil {
+		return err
+	}
+	link := filepath.Join(cache, "go", strings.NewReplacer(string(filepath.Separator), "-", ":", "-").Replace(root))
+	if at, err := os.Readlink(link); err != nil || at != root {
+		err := os.MkdirAll(filepath.Dir(link), 0o777)
+		if err == nil {
+			err = os.Symlink(root, link)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) { // another process made it
+			return err
+		}
+	}
+	s.root = link
+	s.With("GOROOT="+link, "GOTOOLCHAIN=local")
+	return nil
+}
