@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unicode/utf8"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"postage/pbfast/validutf8"
 	"postage/stage/encode/internal/bind"
 	"postage/stage/encode/internal/plain"
 )
@@ -257,7 +257,7 @@ func malformed(code int) error {
 
 // text returns bytes as a string without copying them.
 func text(data []byte) (string, error) {
-	if !utf8.Valid(data) {
+	if !validutf8.Valid(data) {
 		return "", errHandUTF8
 	}
 	return unsafe.String(unsafe.SliceData(data), len(data)), nil

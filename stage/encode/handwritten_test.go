@@ -68,6 +68,29 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 	})
 }
 
+func TestHandwrittenOrderAgreesWithProtobuf(t *testing.T) {
+	k := bind.Order()
+	marshal, _ := reference(k.Protobuf)
+	checkProperty(t, func(t *rapid.T) {
+		m := anyOrder(t)
+		data, err := marshal(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var message pb.Order
+		if err := orderDecode(&message, data); err != nil {
+			t.Fatal(err)
+		}
+		var got plain.Order
+		if err := k.Protobuf.To(&message, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("decodes protobuf's to something else: %s", d)
+		}
+	})
+}
+
 // The decoder accepts what protobuf accepts, and decodes it to the same message.
 func FuzzHandwrittenDecode(f *testing.F) {
 	k := bind.Benchmark()

@@ -21,7 +21,7 @@ func Suite() lab.Suite {
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
 		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf), polyglotGo(bind.Benchmark().Polyglot),
+	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf, messageDecode), polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
 		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
 	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
@@ -33,7 +33,7 @@ func Suite() lab.Suite {
 		name: "order", doc: "a business document of one to two kilobytes",
 		draw: drawOrder, count: 256, headline: true,
 		edges: orderEdges, text: orderText,
-	})...)
+	}, handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
 	suite.Cases = append(suite.Cases, cases(bind.Metrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
 		draw: drawMetrics, count: 256,
