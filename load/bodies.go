@@ -24,13 +24,12 @@ type bodyLine struct {
 }
 
 // openBodies makes a line for each connection.
-func openBodies(t *Target, p *Pool) error {
+func openBodies(_ context.Context, t *Target, p *Pool) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
-		c := newClientConn(t)
-		p.closers = append(p.closers, c.close)
-		l := &bodyLine{&roundTripper{tr: c, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: c.connect, drop: c.close}, t.Messages}
-		p.Lines = append(p.Lines, l)
+		x := t.exchange()
+		p.closers = append(p.closers, x.close)
+		p.Lines = append(p.Lines, &bodyLine{t.roundTripper(x, take), t.Messages})
 	}
 	return nil
 }
@@ -128,7 +127,7 @@ func openWeb(ctx context.Context, t *Target, p *Pool) error {
 		r.Body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
 	}
 	t.Messages = -1
-	return openBodies(t, p)
+	return openBodies(ctx, t, p)
 }
 
 // call makes the request one of a method below its URL.

@@ -2,51 +2,18 @@ package load
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"sync"
 
-	"github.com/quic-go/quic-go/http3"
 	"golang.org/x/net/publicsuffix"
 )
 
-// openVisitors makes one sender for each request that may be under way at a time. Each keeps its
-// own cookies, as a browser does. Requests then differ from one to the next, so net/http sends
-// them.
-func openVisitors(t *Target, p *Pool) error {
-	take := inTurn(t.Requests)
-	for range t.Conns {
-		var tr http.RoundTripper
-		var connect func(context.Context) error
-		var end func() error
-		users := t.Streams
-		switch t.Proto {
-		case "http1", "http2":
-			c := newClientConn(t)
-			tr, connect, end = c, c.connect, c.close
-			if t.Proto == "http1" {
-				users = 1
-			}
-		case "http3":
-			d := &quicDialer{target: t}
-			h3 := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
-			tr, connect, end = h3, d.connect, func() error { return errors.Join(h3.Close(), d.Close()) }
-		default:
-			return errors.New("cookies work with http1, http2 and http3 only")
-		}
-		p.closers = append(p.closers, end)
-		for range users {
-			jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-			if err != nil {
-				return err
-			}
-			p.Lines = append(p.Lines, OneAtATime(&roundTripper{
-				tr: visitor{tr, jar}, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: connect,
-			}))
-		}
-	}
-	return nil
+// visitors gives each line's transport cookies of its own, as a browser has. Requests then differ
+// from one to the next.
+func visitors(tr http.RoundTripper) (http.RoundTripper, error) {
+	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	return visitor{tr, jar}, err
 }
 
 // A visitor stores the cookies of its answers and sends them back.

@@ -58,8 +58,8 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 		status, err := l.Send(ctx)
 		free = time.Now()
 		group := -1
-		if s, ok := l.Sender.(interface{ target() int }); ok {
-			group = s.target()
+		if s, ok := l.Sender.(interface{ inGroup() int }); ok {
+			group = s.inGroup()
 		}
 		w.done(group, due, free, status, err)
 	}

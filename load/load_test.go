@@ -362,12 +362,12 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	var host string
 	s := &roundTripper{
-		unsuccessful: new(Target).unsuccessful,
-		take:         inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
-		tr: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		target: new(Target),
+		take:   inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
+		exchange: exchange{RoundTripper: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			host = r.Host
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
-		}),
+		})},
 	}
 	if _, err := s.Send(t.Context()); err != nil || host != "example.com" {
 		t.Errorf("addressed to %q, %v", host, err)

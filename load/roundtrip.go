@@ -15,33 +15,81 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// roundTripper sends a request through net/http's interface. It is used for HTTP/3 and with
-// cookies.
-type roundTripper struct {
-	tr   http.RoundTripper
-	take func() Request
-	// unsuccessful is Target's.
-	unsuccessful func(status int) error
-	timeout      time.Duration // 0 for none
-	late         error         // the error of a request that takes longer
-	connect      func(context.Context) error
-	read         func(*http.Response) error // what a successful answer says; nil to read past it
-	drop         func() error               // ends the connection, where read may leave some of an answer
-	buf          []byte
-	group        int // of the last request
+// An exchange is a connection of net/http's or quic-go's, which several lines may share.
+type exchange struct {
+	http.RoundTripper
+	connect func(context.Context) error
+	close   func() error
 }
 
-func (s *roundTripper) target() int { return s.group }
+func (t *Target) exchange() exchange {
+	if t.Proto != "http3" {
+		c := newClientConn(t)
+		return exchange{c, c.connect, c.close}
+	}
+	d := &quicDialer{target: t}
+	tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
+	return exchange{tr, d.connect, func() error { return errors.Join(tr.Close(), d.Close()) }}
+}
+
+// openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and for
+// cookies.
+func openExchanges(_ context.Context, t *Target, p *Pool) error {
+	users := t.Streams
+	switch {
+	case t.Proto == "http1":
+		users = 1
+	case t.Proto == "http3" && !t.secure():
+		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
+	case t.Proto == "http3" && t.network() == "unix":
+		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
+	case t.Proto != "http2" && t.Proto != "http3":
+		return errors.New("cookies work with http1, http2 and http3 only")
+	}
+	take := inTurn(t.Requests)
+	for range t.Conns {
+		x := t.exchange()
+		p.closers = append(p.closers, x.close)
+		for range users {
+			line := t.roundTripper(x, take)
+			if t.Cookies {
+				var err error
+				if line.RoundTripper, err = visitors(x.RoundTripper); err != nil {
+					return err
+				}
+			}
+			p.Lines = append(p.Lines, OneAtATime(line))
+		}
+	}
+	return nil
+}
+
+// roundTripper sends one request at a time over an exchange.
+type roundTripper struct {
+	exchange
+	target *Target
+	take   func() Request
+	late   error                      // the error of a request that takes too long
+	read   func(*http.Response) error // what a successful answer says; nil to read past it
+	buf    []byte
+	group  int // of the last request
+}
+
+func (t *Target) roundTripper(x exchange, take func() Request) *roundTripper {
+	return &roundTripper{exchange: x, target: t, take: take, late: t.late("answer")}
+}
+
+func (s *roundTripper) inGroup() int { return s.group }
 
 // Connect makes the connection that the transport will ask for.
 func (s *roundTripper) Connect(ctx context.Context) error { return s.connect(ctx) }
 
 // Send sends the request and reads the whole answer.
 func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
-	if s.timeout == 0 {
+	if s.target.Timeout == 0 {
 		return s.send(ctx)
 	}
-	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	limited, cancel := context.WithTimeout(ctx, s.target.Timeout)
 	defer cancel()
 	status, err = s.send(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
@@ -60,16 +108,16 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 		r.Body = io.NopCloser(bytes.NewReader(request.Body))
 		r.ContentLength = int64(len(request.Body))
 	}
-	response, err := s.tr.RoundTrip(r)
+	response, err := s.RoundTrip(r)
 	if err != nil {
 		return 0, err
 	}
 	defer response.Body.Close()
-	if s.read != nil && s.unsuccessful(response.StatusCode) == nil {
+	if s.read != nil && s.target.unsuccessful(response.StatusCode) == nil {
 		body := &endedBody{ReadCloser: response.Body}
 		response.Body = body
 		if err = s.read(response); !body.ended {
-			err = errors.Join(err, s.drop()) // the connection carries no other request
+			err = errors.Join(err, s.close()) // the connection carries no other request
 		}
 		return response.StatusCode, err
 	}
@@ -83,7 +131,7 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 	}
-	return response.StatusCode, s.unsuccessful(response.StatusCode)
+	return response.StatusCode, s.target.unsuccessful(response.StatusCode)
 }
 
 // An endedBody knows whether it was read to its end.

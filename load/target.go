@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/quic-go/quic-go/http3"
 )
 
 // Target says what to talk to and how.
@@ -73,8 +71,8 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 		return nil, fmt.Errorf("load: %d connections with %d streams cannot send", t.Conns, t.Streams)
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
-		"http1": openHTTP1, "http2": openHTTP2, "http3": openHTTP3, "grpc": openGRPC, "websocket": openWebSocket,
-		"connect": openConnect, "grpc-web": openWeb, "sse": func(_ context.Context, t *Target, p *Pool) error { return openBodies(t, p) },
+		"http1": openHTTP1, "http2": openHTTP2, "http3": openExchanges, "grpc": openGRPC, "websocket": openWebSocket,
+		"connect": openConnect, "grpc-web": openWeb, "sse": openBodies,
 	}[t.Proto]
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket, connect, grpc-web or sse", t.Proto)
@@ -83,7 +81,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	if t.Cookies {
-		open = func(_ context.Context, t *Target, p *Pool) error { return openVisitors(t, p) }
+		open = openExchanges
 	}
 	p := &Pool{Targets: t.group()}
 	if err := open(ctx, t, p); err != nil {
@@ -244,23 +242,4 @@ func (t *Target) succeeded(s *stream) (status int, err error) {
 		return 0, errors.New("the answer has no status")
 	}
 	return s.status, t.unsuccessful(s.status)
-}
-
-func openHTTP3(_ context.Context, t *Target, p *Pool) error {
-	if !t.secure() {
-		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
-	}
-	if t.network() == "unix" {
-		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
-	}
-	take := inTurn(t.Requests)
-	for range t.Conns {
-		d := &quicDialer{target: t}
-		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
-		p.closers = append(p.closers, func() error { return errors.Join(tr.Close(), d.Close()) })
-		for range t.Streams {
-			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, unsuccessful: t.unsuccessful, take: take, timeout: t.Timeout, late: t.late("answer"), connect: d.connect}))
-		}
-	}
-	return nil
 }
