@@ -32,8 +32,8 @@ func (t *Target) exchange() exchange {
 	return exchange{tr, d.connect, func() error { return errors.Join(tr.Close(), d.Close()) }}
 }
 
-// openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and for
-// cookies.
+// openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and
+// for cookies.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	users := t.Streams
 	switch {
