@@ -60,7 +60,7 @@ func Counts(w io.Writer, all []verdict.Counted, notes []string, form Form) error
 		d.title("Instructions: " + string(verdict.CountedOutcome(all)))
 	}
 	var shown, moved []counted
-	var failed, warnings []string
+	var failed, warnings, whys []string
 	same := 0
 	for i := range all {
 		c := &all[i]
@@ -77,6 +77,9 @@ func Counts(w io.Writer, all []verdict.Counted, notes []string, form Form) error
 		}
 		if c.Moved() {
 			moved = append(moved, c)
+		}
+		if c.Why != "" {
+			whys = append(whys, benchmarkName(c.Case)+": "+c.Why)
 		}
 	}
 	table(d, "", countColumns(all), shown, func(_ counted, text string) string {
@@ -100,6 +103,7 @@ func Counts(w io.Writer, all []verdict.Counted, notes []string, form Form) error
 	if same > 0 {
 		d.paragraph("- ", words.Counted(same, "benchmark")+" executed as many instructions as before")
 	}
+	d.marked("not passed:", whys...)
 	d.marked("not counted:", append(failed, notes...)...)
 	d.marked("warning:", warnings...)
 	d.note(notTime)
