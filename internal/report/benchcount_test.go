@@ -30,7 +30,7 @@ m Works: in which functions
 function            old instr/op  new instr/op  moved
 example.org/m.Work         4,505         4,550  +45.0
 
-not passed: m Works: instructions 4513 → 4558 an operation
+not passed: m Works: instructions 4513.0 → 4558.0 an operation
 not counted: m Fails: it skips
 not counted: m New is new
 instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:

@@ -99,7 +99,7 @@ func (c *Counted) Judge(limits Thresholds) {
 		{"bytes allocated", math.Floor(c.Old.Bytes), math.Floor(c.New.Bytes), max(limits.Bytes, c.Tolerance)},
 	} {
 		if of.new > of.old*(1+of.beyond) && c.Outcome == Passed {
-			c.Outcome, c.Why = Regressed, fmt.Sprintf("%s %.4g → %.4g an operation", of.unit, of.old, of.new)
+			c.Outcome, c.Why = Regressed, fmt.Sprintf("%s %.1f → %.1f an operation", of.unit, of.old, of.new)
 		}
 	}
 	if c.Outcome == Passed && c.Tolerance > mostSeen {
