@@ -70,7 +70,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	switch {
 	case !a.staging && (full || a.chunk.rows() >= fewRows-1 || a.chunk.size()+size > bufferSize):
 		a.become(&copying{call: a.call, chosen: true}, row)
-	case full && a.stages && (a.keyed.blind || a.keyed.partial || a.keyOrder() || !a.large(size)):
+	case full && a.stages && (a.keyed.unknown || a.keyed.inexact || a.keyOrder() || !a.large(size)):
 		a.become(&copying{call: a.call, chosen: true}, row)
 	case full:
 		a.statements(row)

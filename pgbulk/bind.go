@@ -17,7 +17,7 @@ type bind struct {
 	sent      []int  // first rows of the statements
 	described bool   // what they return
 	begun     bool   // our transaction
-	alone     bool   // all rows are in one statement
+	single    bool   // the statement has all rows of the call
 	out       []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
 	mixed     bool   // an earlier statement left out others
 }
@@ -101,7 +101,7 @@ func (b *bind) send(ctx context.Context) error {
 	if b.chunk.rows() == 0 {
 		return nil
 	}
-	if b.keyOrder() && !b.alone && !b.keyed.again {
+	if b.keyOrder() && !b.single && !b.keyed.repeated {
 		return errKeyOrder
 	}
 	if size := b.chunk.size() + bindOverhead + 4*len(b.columns); size > maxValue {
@@ -140,13 +140,13 @@ const savepoint = "pgbulk"
 
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
 // row at fault begins there. If there is but one row there is no search.
-func (b *bind) saves() bool { return b.inTx && b.LocateWithin > 0 && !(b.alone && b.n == 1) }
+func (b *bind) saves() bool { return b.inTx && b.LocateWithin > 0 && !(b.single && b.n == 1) }
 
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
 // every pooler.
 func (b *bind) start(ctx context.Context) {
 	b.openStream(ctx)
-	b.begun = !b.inTx && (b.returned != nil || !b.alone)
+	b.begun = !b.inTx && (b.returned != nil || !b.single)
 	switch {
 	case b.saves():
 		b.stream.command("savepoint " + savepoint)
@@ -159,7 +159,7 @@ func (b *bind) end(ctx context.Context) error {
 	if b.stream == nil && b.chunk.rows() == 0 {
 		return nil
 	}
-	b.alone = b.stream == nil && b.out == nil
+	b.single = b.stream == nil && b.out == nil
 	if err := b.send(ctx); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 }
 
 // sorted reports whether the statement is to be sorted: it has all of the call's rows.
-func (b *bind) sorted() bool { return b.keyed.sorts && b.alone }
+func (b *bind) sorted() bool { return b.keyed.sorts && b.single }
 
 // asSorted ends the subquery of a statement's rows.
 func (b *bind) asSorted() string {
@@ -284,8 +284,8 @@ func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 	switch {
 	case !ok:
 		e.Unlocated = foundLate
-	case pgErr.Code == cardinalityViolation && b.keyed.again && first == b.n:
-		e.FirstRow, e.Row, e.LastRow = b.keyed.firstRow, b.n, b.n
+	case pgErr.Code == cardinalityViolation && b.keyed.repeated && first == b.n:
+		e.FirstRow, e.Row, e.LastRow = b.keyed.repeats, b.n, b.n
 	case pgErr.Code == cardinalityViolation && first < b.keyed.pairSecond && b.keyed.pairSecond <= last:
 		e.FirstRow, e.Row, e.LastRow = b.keyed.pairFirst, b.keyed.pairSecond, b.keyed.pairSecond
 	// Which columns an earlier statement left out is no longer known.

@@ -286,7 +286,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 		return nil, err
 	}
 	if !readsAlike(c.oid, text) {
-		return nil, fmt.Errorf("%w: only the server can read %.50q: to send a column as text, make its first value such a text too; after many rows of NULL that needs Options.Strategy Bind", err, text)
+		return nil, fmt.Errorf("%w: only the server can read %.50q: to send a column as text, make its first value such a text too; after many rows of NULL that needs Strategy Bind", err, text)
 	}
 	var parsed any
 	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {

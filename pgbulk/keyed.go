@@ -8,13 +8,13 @@ import (
 
 // keyed is what the keys of a call's rows mean for how they are sent.
 type keyed struct {
-	watching bool // for keys that come again in a later statement
-	blind    bool // to them, because what decides on conflicts is not known here
-	partial  bool // or to some, because the bytes of equal keys may differ
-	sorts    bool // rows by key where one statement has them all
+	unknown   bool // an expression or a predicate decides on conflicts, so that keys cannot be compared here
+	inexact   bool // the server may take keys for equal whose bytes differ
+	remembers bool // keys are remembered, to find one that comes again in a later statement
+	sorts     bool // rows by key where one statement has them all
 
-	again    bool // a key has come again, in the last row, which is sent twice in the last statement
-	firstRow int  // the row that had it first
+	repeated bool // the last row's key came in an earlier statement: it is sent twice in the last one
+	repeats  int  // the row that had the key first
 	// The first two rows of one statement that have the same key; the second is 0 if there are
 	// none.
 	pairFirst, pairSecond int
@@ -23,17 +23,17 @@ type keyed struct {
 // settle looks at the call.
 func (k *keyed) settle(c *call) {
 	updates := c.op == opUpdate || c.op == opUpsert && !c.setsNothing()
-	k.blind = updates && (len(c.table.Key) == 0 || c.Target != "" || c.TargetWhere != "")
+	k.unknown = updates && (len(c.table.Key) == 0 || c.Target != "" || c.TargetWhere != "")
 	rekeys := c.op == opUpsert && c.layout.rekeys
-	k.partial = updates && (rekeys || !c.layout.bytesDecide(c.table.Key))
-	if k.watching = updates && !k.blind && !rekeys; k.watching {
+	k.inexact = updates && (rekeys || !c.layout.bytesDecide(c.table.Key))
+	if k.remembers = updates && !k.unknown && !rekeys; k.remembers {
 		c.keys.reset()
 	}
 	c.isKey = make([]bool, len(c.columns))
 	for i, name := range c.table.Columns {
 		c.isKey[i] = slices.Contains(c.table.Key, name)
 	}
-	k.sorts = c.op == opUpsert && updates && !k.blind && (c.KeyOrder || c.returned == nil && !c.layout.fills)
+	k.sorts = c.op == opUpsert && updates && !k.unknown && (c.KeyOrder || c.returned == nil && !c.layout.fills)
 }
 
 // keyOrder reports whether all rows must be sorted.
@@ -44,7 +44,7 @@ var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statement
 // settleTriggers asks, before the first of several statements, whether a trigger may make the keys.
 // Only then does it matter: within one statement the server compares what the keys are in the end.
 func (c *call) settleTriggers(ctx context.Context) error {
-	if c.stream != nil || !c.keyed.watching || c.op != opUpsert {
+	if c.stream != nil || !c.keyed.remembers || c.op != opUpsert {
 		return nil
 	}
 	if c.layout.triggers {
@@ -59,7 +59,7 @@ func (c *call) settleTriggers(ctx context.Context) error {
 		c.layout.triggers, c.layout.rekeys = false, c.layout.rekeys || len(rows) > 0 // a Writer keeps what is known
 	}
 	if c.layout.rekeys {
-		c.keyed.watching, c.keyed.partial = false, true
+		c.keyed.remembers, c.keyed.inexact = false, true
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (c *call) settleTriggers(ctx context.Context) error {
 // statement.
 func (c *call) watch(out []bool) (again bool) {
 	k := &c.keyed
-	if !k.watching {
+	if !k.remembers {
 		return false
 	}
 	isKey, known := keyParams(c.isKey, out)
@@ -91,7 +91,7 @@ func (c *call) watch(out []bool) (again bool) {
 		}
 		return false
 	}
-	k.again, k.firstRow = true, first
+	k.repeated, k.repeats = true, first
 	return true
 }
 

@@ -93,7 +93,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 	case !c.saves() || c.exec(ctx, c.pc, "rollback to savepoint "+savepoint) != nil:
 		// Or the error was before the savepoint, and not about a row.
 	case pgErr.Code == cardinalityViolation:
-		if !c.keyed.blind {
+		if !c.keyed.unknown {
 			e.FirstRow, e.Row = c.twiceInStage(ctx)
 			e.LastRow = e.Row
 		}
@@ -108,7 +108,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 // saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
 // one, or for two with the same key.
 func (c *copying) saves() bool {
-	return c.LocateWithin > 0 || c.keyed.watching || c.keyed.partial
+	return c.LocateWithin > 0 || c.keyed.remembers || c.keyed.inexact
 }
 
 // search looks for the row that an error is about among those of the stage.
