@@ -19,8 +19,8 @@ import (
 // many there are. They are handed out one at a time, in another goroutine than the one in which the
 // source is run, and before the call's transaction is committed: an error undoes all of it and is
 // the call's error, and a panic is passed on. The function must not use the connection, nor wait
-// for the source. Rows that the call leaves alone, because of SkipExisting, SkipUnchanged or Where, are not
-// handed out, and their order is not promised; a field with the key says which is which.
+// for the source. Rows that the call leaves alone, because of SkipExisting, SkipUnchanged or Where,
+// are not handed out, and their order is not promised; a field with the key says which is which.
 //
 // It takes one more round trip, for the commit, if there is no transaction yet. Insert cannot then
 // copy straight into the table: it costs what Upsert does, and Auto chooses as for Upsert.
