@@ -57,17 +57,17 @@ func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 // SharedKey uses one key pair for all messages to an origin until ttl has
 // passed (above 0, at most 24 h). It departs from RFC 8291 section 3.1. Someone
 // who reads the memory can open every body that was or will be sent to that origin
-// within the key's life, given the subscriptions. Origins beyond the 1024 used
-// last lose their key early.
+// within the key's life, given the subscriptions. Beyond 1024 origins, those used longest ago lose
+// their key early.
 func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: ttl} }
 
-// SessionKeys keeps the input keying material of a subscription until ttl has
-// passed (above 0, at most 24 h), for the max subscriptions used last (at least 1) or
-// some more: no ECDH is computed for the second message and later ones. Every
-// subscription has a key pair of its own, which is forgotten at once. It
-// departs from RFC 8291 section 3.1, and meets the condition of RFC 8188
-// section 4.3. Someone who reads the memory can open every body that was or will be
-// sent to the subscriptions kept, within their entries' life.
+// SessionKeys keeps the input keying material of a subscription until ttl has passed (above 0, at
+// most 24 h): no ECDH is computed for the second message and later ones. It keeps that of max
+// subscriptions (at least 1) or some more, and first forgets those that were not written to lately.
+// Every subscription has a key pair of its own, which is forgotten at once. It departs from RFC
+// 8291 section 3.1, and meets the condition of RFC 8188 section 4.3. Someone who reads the memory
+// can open every body that was or will be sent to the subscriptions kept, within their entries'
+// life.
 //
 // Entries are found by both keys of the subscription, so a browser that subscribes
 // again never gets an old one. An entry takes about 250 bytes.
