@@ -1,11 +1,11 @@
-// Package pbfastgrpc is a gRPC codec that does not copy received messages twice.
+// Package pbfastgrpc is a gRPC codec that does not copy received messages twice:
+//
+//	grpc.NewServer(grpc.ForceServerCodecV2(pbfastgrpc.Codec()))
+//	grpc.NewClient(address, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(pbfastgrpc.Codec())))
 //
 // With pbfast's hook, gRPC's own codec is already fast. It collects what it received in one buffer,
 // decodes that, which copies the message's text again, and returns the buffer to a pool. This codec
 // collects it in memory that the message keeps. Encoding is left to gRPC's codec.
-//
-//	grpc.NewServer(grpc.ForceServerCodecV2(pbfastgrpc.Codec()))
-//	grpc.NewClient(address, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(pbfastgrpc.Codec())))
 package pbfastgrpc
 
 import (

@@ -1,6 +1,12 @@
 // Package validutf8 tells whether text is UTF-8, several times as fast as [unicode/utf8] where the
-// text is not all ASCII. It accepts what that package accepts: RFC 3629, so no surrogates, nothing
-// beyond U+10FFFF and no overlong forms.
+// text is not all ASCII:
+//
+//	if !validutf8.Valid(text) {
+//		return errors.New("the text is not UTF-8")
+//	}
+//
+// It accepts what that package accepts: RFC 3629, so no surrogates, nothing beyond U+10FFFF and no
+// overlong forms.
 //
 // It is a shift automaton: a state is a shift count, and a byte's row of the table is one 64-bit
 // word that holds, at each state's shift, the state that follows. A step is one load that depends
