@@ -1,7 +1,9 @@
 // Package cli is the command: subcommands, flags, exit codes.
 //
-// A program that has suites of its own calls [Main] with them, and has run, list, show,
-// compare and history for its rows.
+//	func main() { cli.Main(append(stage.Suites(), mine())...) }
+//
+// is a program with Postage's rows and those of a suite of its own, and with run, list, show,
+// compare, history and the rest for both. docs/suites.md has a whole one.
 package cli
 
 import (
