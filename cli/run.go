@@ -120,7 +120,8 @@ interrupted.`,
 	return cmd
 }
 
-func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
+// checkRun finds flags of a run that cannot be, or not together.
+func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags) error {
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
@@ -132,6 +133,17 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
 	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
 		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+	case flags.against != "" && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
+		return hinted(errors.New("--against: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
+	}
+	return nil
+}
+
+func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
+	if err := p.checkRun(cmd, patterns, &flags); err != nil {
+		return err
+	}
+	switch {
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
 	case flags.pools.worker:
@@ -153,9 +165,6 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return err
 	}
 	var measured string // the commit, where it is not this program's
-	if flags.against != "" && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }) {
-		return hinted(errors.New("--against: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
-	}
 	if flags.against != "" && !flags.list {
 		both, remove, err := buildSides(cmd, flags.against, flags.layouts)
 		if err != nil {

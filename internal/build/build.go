@@ -44,32 +44,13 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 	}
 	flags = append(flags, target.Flags...)
 	files := make([]string, max(1, layouts))
-	build := func(i int) error {
+	build := func(i int) (err error) {
 		seed := i + 1
 		if len(files) == 1 {
 			seed = 0
 		}
-		files[i] = filepath.Join(folder, fmt.Sprintf("layout%d%s", seed, suffix()))
-		if _, err := os.Stat(files[i]); err == nil {
-			return nil
-		}
-		// Two processes may build the same, and one may be interrupted: a file with its final name
-		// is complete.
-		unfinished, err := os.MkdirTemp(folder, "build-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(unfinished)
-		product := filepath.Join(unfinished, "program"+suffix())
-		arguments := []string{"build", "-buildvcs=false"}
-		if target.Test {
-			arguments = []string{"test", "-c", "-vet=off", "-buildvcs=false"}
-		}
-		arguments = append(append(arguments, "-o", product), withLDFlags(flags, seed)...)
-		if _, err := s.Output(ctx, "go", append(arguments, target.Package)...); err != nil {
-			return err
-		}
-		return os.Rename(product, files[i])
+		files[i], err = s.layout(ctx, target, folder, flags, seed)
+		return err
 	}
 	// The first compiles, the others link what it has compiled.
 	err = build(0)
@@ -92,6 +73,32 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 	}
 	group.Wait()
 	return files, errors.Join(errs...)
+}
+
+// layout builds the target into the folder in the layout of a seed, 0 for the linker's own, unless
+// it is there.
+func (s *Source) layout(ctx context.Context, target Target, folder string, flags []string, seed int) (string, error) {
+	file := filepath.Join(folder, fmt.Sprintf("layout%d%s", seed, suffix()))
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	// Two processes may build the same, and one may be interrupted: a file with its final name is
+	// complete.
+	unfinished, err := os.MkdirTemp(folder, "build-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(unfinished)
+	product := filepath.Join(unfinished, "program"+suffix())
+	arguments := []string{"build", "-buildvcs=false"}
+	if target.Test {
+		arguments = []string{"test", "-c", "-vet=off", "-buildvcs=false"}
+	}
+	arguments = append(append(arguments, "-o", product), withLDFlags(flags, seed)...)
+	if _, err := s.Output(ctx, "go", append(arguments, target.Package)...); err != nil {
+		return "", err
+	}
+	return file, os.Rename(product, file)
 }
 
 func suffix() string {

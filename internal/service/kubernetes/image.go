@@ -39,23 +39,22 @@ func fullName(name string) string {
 // `podman load` and `skopeo copy oci-archive:` read. The image holds one statically linked program,
 // which is its entry point, and this machine's root certificates. It runs as user nobody.
 func WriteImage(w io.Writer, name, program string) error {
-	name = fullName(name)
 	architecture, err := staticFor(program)
 	if err != nil {
 		return err
 	}
-	entry := "/" + filepath.Base(program)
-	layer, err := imageLayer(entry[1:], program)
+	entry := filepath.Base(program)
+	layer, err := imageLayer(entry, program)
 	if err != nil {
 		return err
 	}
 	type object = map[string]any
 	out := tar.NewWriter(w)
 	add := func(path string, text []byte) error {
-		if err := out.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(text))}); err != nil {
-			return err
+		err := out.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(text))})
+		if err == nil {
+			_, err = out.Write(text)
 		}
-		_, err := out.Write(text)
 		return err
 	}
 	blob := func(mediaType string, text []byte) (object, error) {
@@ -79,7 +78,7 @@ func WriteImage(w io.Writer, name, program string) error {
 	}
 	config, err := blobOf("config.v1+json", object{
 		"architecture": architecture, "os": "linux",
-		"config": object{"Entrypoint": []string{entry}, "User": "65532:65532"},
+		"config": object{"Entrypoint": []string{"/" + entry}, "User": "65532:65532"},
 		"rootfs": object{"type": "layers", "diff_ids": []any{content["digest"]}},
 	})
 	if err != nil {
@@ -92,7 +91,7 @@ func WriteImage(w io.Writer, name, program string) error {
 		return err
 	}
 	// containerd takes the whole name from its own annotation, other tools from the standard one.
-	manifest["annotations"] = object{"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name}
+	manifest["annotations"] = object{"io.containerd.image.name": fullName(name), "org.opencontainers.image.ref.name": fullName(name)}
 	index, err := json.Marshal(object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []object{manifest}})
 	if err != nil {
 		return err
