@@ -7,13 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"postage/internal/service/greeter"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // refuseTwice closes two of three connections when a request has come, or before the answer is
@@ -99,48 +95,4 @@ func TestInterruptHanging(t *testing.T) {
 			t.Errorf("%v, %d answered, %d not, of %d, in %v", err, r.Done, r.Unanswered, r.Planned, r.Elapsed)
 		}
 	})
-}
-
-// 10,000 connections at 20,000 requests a second: on time, and at most 40 KB each.
-func TestManyConnections(t *testing.T) {
-	if os.Getenv("POSTAGE_LONG") != "hours" {
-		t.Skip("wants a machine with nothing else to do: POSTAGE_LONG=hours")
-	}
-	const conns = 10_000
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < conns+200 {
-		t.Skipf("%d files may be open, want %d: ulimit -n", files.Cur, conns+200)
-	}
-	server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	before := inUse()
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
-		Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	var during uint64
-	// The first run makes the connections, which takes the server time too.
-	for _, seconds := range []int{2, 10} {
-		r, err := Run(t.Context(), Plan{Pacer: Constant{20_000, time.Duration(seconds) * time.Second}, Lines: pool.Lines})
-		if err != nil || r.Failed() > 0 || r.Done != int64(20_000*seconds) {
-			t.Fatalf("%v, %d answered, %v", err, r.Done, r.Errors)
-		}
-		during = inUse()
-		late := time.Duration(r.Late.ValueAtQuantile(99))
-		t.Logf("%ds: %.0f/s, p99 of lateness %v, of latency %v, %.0f%% busy", seconds, r.Achieved, late, time.Duration(r.Latency.ValueAtQuantile(99)), 100*r.Busy())
-		if why := r.Invalid() + r.Shortfall(); seconds > 2 && why != "" {
-			t.Error(why)
-		}
-	}
-	each := (float64(during) - float64(before)) / conns
-	t.Logf("%.1f KB a connection", each/1024)
-	if each > 40<<10 {
-		t.Errorf("%.1f KB a connection, want 40 at most", each/1024)
-	}
 }
