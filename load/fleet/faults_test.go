@@ -81,7 +81,12 @@ func (b *bed) quota(t *testing.T) {
 	if err := quotas.Post().Namespace("default").Resource("resourcequotas").Body(limit).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // until admission knows of it
+	// What the controller of quotas would write: it does not run here.
+	status := []byte(`{"status":{"hard":{"pods":"1"},"used":{"pods":"0"}}}`)
+	if err := quotas.Patch(types.MergePatchType).Namespace("default").Resource("resourcequotas").Name("few").SubResource("status").Body(status).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // until admission knows of it
 	s := serve(t, 0, 0)
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "3s", s.url)
 	job := c.says(t, jobOf)
