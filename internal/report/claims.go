@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -21,29 +22,31 @@ type Claims struct {
 
 // Claim is what someone published, beside what was measured of it here.
 type Claim struct {
-	Number   int
-	Page     string // where it was published
-	Stage    string // that it is about: "encode"
-	Text     string
-	Why      string         // what was wrong with the page, or what explains a difference
-	Verdict  string         // "holds"
+	Number   int            `json:"number"`
+	Page     string         `json:"page"`  // where it was published
+	Stage    string         `json:"stage"` // that it is about: "encode"
+	Text     string         `json:"claim"`
+	Verdict  string         `json:"verdict"`  // "holds"
+	Why      string         `json:"why"`      // what was wrong with the page, or explains a difference
+	Measures []ClaimMeasure `json:"measures"` // none where no stage measures them
 	Like     stats.Verdict  // a page shows Verdict in the colour of this; "" for none
-	Measures []ClaimMeasure // none where no stage measures them
 }
 
 // ClaimMeasure is a figure of a row as a multiple of the same figure of another.
 type ClaimMeasure struct {
-	What      string
-	Of        Figure
-	Row, Base string
-	Published float64 // the ratio
-	AtMost    bool    // anything below Published is as good
-	Implied   bool    // the page has no such rows: Published is what its claim would mean for them
+	What      string  `json:"what"`
+	Of        Figure  `json:"of"`
+	Row       string  `json:"row"`
+	Base      string  `json:"base"`
+	Published float64 `json:"published_ratio"`
+	AtMost    bool    `json:"at_most"` // anything below Published is as good
+	// Implied says that the page has no such rows: Published is what its claim would mean for them.
+	Implied bool `json:"implied"`
 	// Here is the ratio of times that was measured, Counts what each row allocates an
 	// operation, which is exact. Both are nil where nothing was measured.
-	Here    *verdict.Interval
-	Counts  *[2]int64
-	Verdict string
+	Here    *verdict.Interval `json:"here_ratio"`
+	Counts  *[2]int64         `json:"here_counts"`
+	Verdict string            `json:"verdict"`
 }
 
 // Figure is what a claim is about.
@@ -60,7 +63,7 @@ func (all Claims) Print(w io.Writer, form Form) error {
 	d := &doc{Form: form}
 	switch {
 	case form.JSON:
-		return claimsJSON(w, &all)
+		return writeJSON(w, jsonClaims{1, all.withCounts()})
 	case form.Markdown:
 		d.printf("| claim | published | here (95%% interval) | verdict | why |\n| --- | --- | --- | --- | --- |\n")
 		for i := range all.List {
@@ -153,49 +156,23 @@ func (m *ClaimMeasure) here() string {
 	return intervalText(*m.Here)
 }
 
-// The JSON form of claims, version 1: a stable interface.
-type (
-	jsonClaims struct {
-		Version int         `json:"version"`
-		Claims  []jsonClaim `json:"claims"`
-	}
-	jsonClaim struct {
-		Number   int           `json:"number"`
-		Page     string        `json:"page"`
-		Stage    string        `json:"stage"`
-		Claim    string        `json:"claim"`
-		Verdict  string        `json:"verdict"`
-		Why      string        `json:"why"`
-		Measures []jsonMeasure `json:"measures"`
-	}
-	jsonMeasure struct {
-		What      string     `json:"what"`
-		Of        Figure     `json:"of"`
-		Row       string     `json:"row"`
-		Base      string     `json:"base"`
-		Published float64    `json:"published_ratio"`
-		AtMost    bool       `json:"at_most"`
-		Implied   bool       `json:"implied"`
-		Here      *jsonValue `json:"here_ratio"`
-		Counts    *[2]int64  `json:"here_counts"`
-		Verdict   string     `json:"verdict"`
-	}
-)
+// jsonClaims is the JSON of claims, version 1.
+type jsonClaims struct {
+	Version int     `json:"version"`
+	Claims  []Claim `json:"claims"`
+}
 
-// claimsJSON writes claims in their JSON form.
-func claimsJSON(w io.Writer, all *Claims) error {
-	out := jsonClaims{Version: 1, Claims: []jsonClaim{}}
-	for _, c := range all.List {
-		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}
-		for _, r := range c.Measures {
-			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Implied: r.Implied, Here: newJSONValue(r.Here), Counts: r.Counts, Verdict: r.Verdict}
-			if r.Counts != nil && r.Counts[1] != 0 {
-				x := float64(r.Counts[0]) / float64(r.Counts[1])
-				m.Here = &jsonValue{x, &x, &x}
+// withCounts are claims whose counts have their ratio as well.
+func (all Claims) withCounts() []Claim {
+	list := slices.Clone(all.List)
+	for i := range list {
+		list[i].Measures = slices.Clone(list[i].Measures)
+		for j := range list[i].Measures {
+			if m := &list[i].Measures[j]; m.Counts != nil && m.Counts[1] != 0 {
+				x := float64(m.Counts[0]) / float64(m.Counts[1])
+				m.Here = &verdict.Interval{Value: x, Low: x, High: x}
 			}
-			j.Measures = append(j.Measures, m)
 		}
-		out.Claims = append(out.Claims, j)
 	}
-	return writeJSON(w, out)
+	return list
 }

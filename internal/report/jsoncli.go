@@ -66,11 +66,11 @@ type (
 		High  float64 `json:"high"`
 	}
 	jsonDoctor struct {
-		Version     int          `json:"version"`
-		Machine     jsonMachine  `json:"machine"`
-		Findings    []string     `json:"findings"`
-		Conclusion  string       `json:"conclusion"`
-		Calibration *Calibration `json:"calibration"`
+		Version     int             `json:"version"`
+		Machine     *record.Machine `json:"machine"`
+		Findings    []string        `json:"findings"`
+		Conclusion  string          `json:"conclusion"`
+		Calibration *Calibration    `json:"calibration"`
 	}
 
 	// Load is what `load` measured.
@@ -120,22 +120,15 @@ type (
 )
 
 // ListJSON writes rows that can be measured.
-func ListJSON(w io.Writer, rows []Listed) error {
-	list := jsonList{1, []Listed{}}
-	for _, row := range rows {
-		row.Settings, row.Properties = orEmptyMap(row.Settings), orEmptyMap(row.Properties)
-		list.Rows = append(list.Rows, row)
-	}
-	return writeJSON(w, list)
-}
+func ListJSON(w io.Writer, rows []Listed) error { return writeJSON(w, jsonList{1, rows}) }
 
 // DoctorJSON writes what `doctor` found about a machine.
 func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion string, c *Calibration) error {
-	return writeJSON(w, jsonDoctor{2, newJSONMachine(m), orEmpty(findings), conclusion, c})
+	return writeJSON(w, jsonDoctor{2, m, findings, conclusion, c})
 }
 
 // LoadJSON writes what a load generator measured.
 func LoadJSON(w io.Writer, l Load) error {
-	l.Version, l.Targets = 2, append([]LoadTarget{}, l.Targets...)
+	l.Version = 2
 	return writeJSON(w, l)
 }

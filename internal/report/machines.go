@@ -180,7 +180,7 @@ func on(m *verdict.Machines, r *verdict.MachinesRow, v stats.Verdict) string {
 	return strings.Join(names, ", ")
 }
 
-// The JSON form of a comparison of machines, version 1: a stable interface.
+// The JSON of a comparison of machines, version 1.
 type (
 	jsonSideBySide struct {
 		Version  int             `json:"version"`
@@ -189,8 +189,8 @@ type (
 		Warnings []string        `json:"warnings"`
 	}
 	jsonNamed struct {
-		Name    string      `json:"name"`
-		Machine jsonMachine `json:"machine"`
+		Name    string          `json:"name"`
+		Machine *record.Machine `json:"machine"`
 	}
 	jsonAcrossRow struct {
 		Name      string          `json:"name"`
@@ -202,32 +202,29 @@ type (
 		On        []jsonOnMachine `json:"on"`
 	}
 	jsonOnMachine struct {
-		Machine string         `json:"machine"`
-		Proof   *string        `json:"proof"`
-		Blocks  int            `json:"blocks"`
-		Ratio   *jsonRatio     `json:"ratio"`
-		Verdict *stats.Verdict `json:"verdict"`
-		NSOp    *jsonValue     `json:"ns_op"`
+		Machine string            `json:"machine"`
+		Proof   record.Proof      `json:"proof,omitempty"`
+		Blocks  int               `json:"blocks"`
+		Ratio   *jsonRatio        `json:"ratio"`
+		Verdict stats.Verdict     `json:"verdict,omitempty"`
+		NSOp    *verdict.Interval `json:"ns_op"`
 	}
 )
 
 // machinesJSON writes a comparison of machines in its JSON form.
 func machinesJSON(w io.Writer, m *verdict.Machines) error {
-	out := jsonSideBySide{Version: 1, Machines: []jsonNamed{}, Rows: []jsonAcrossRow{}, Warnings: orEmpty(m.Warnings)}
+	out := jsonSideBySide{Version: 1, Warnings: m.Warnings}
 	for i, rec := range m.Records {
-		out.Machines = append(out.Machines, jsonNamed{m.Names[i], newJSONMachine(&rec.Machine)})
+		out.Machines = append(out.Machines, jsonNamed{m.Names[i], &rec.Machine})
 	}
 	for i := range m.Rows {
 		r := &m.Rows[i]
 		row := jsonAcrossRow{Name: r.Row.Name, Case: r.Row.Case, Contender: r.Row.Contender, Role: r.Row.Role, Apart: r.Apart, Opposed: r.Opposed}
-		for j, result := range r.Results {
-			on := jsonOnMachine{Machine: m.Names[j]}
-			if result != nil {
-				proof := string(result.Row.Proof)
-				on.Proof, on.Blocks, on.NSOp = &proof, result.Blocks, newJSONValue(result.NSOp)
-				on.Ratio, on.Verdict = newJSONRatio(result.Ratio, r.Baselines[j]), orNull(result.Verdict)
+		for j, on := range r.Results {
+			row.On = append(row.On, jsonOnMachine{Machine: m.Names[j]})
+			if on != nil {
+				row.On[j] = jsonOnMachine{m.Names[j], on.Row.Proof, on.Blocks, newJSONRatio(on.Ratio, r.Baselines[j]), on.Verdict, on.NSOp}
 			}
-			row.On = append(row.On, on)
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -11,7 +11,7 @@ import (
 // History writes the records of a history.
 func History(w io.Writer, entries []trend.Entry, form Form) error {
 	if form.JSON {
-		return historyJSON(w, entries)
+		return writeJSON(w, jsonHistory{1, entries})
 	}
 	d := &doc{Form: form}
 	var machines []string

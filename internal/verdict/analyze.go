@@ -40,42 +40,47 @@ func (c *CaseResult) BlockValues(r *Result) []float64 {
 
 // Interval is a value with its 95% interval; the bounds are infinite where there are
 // too few blocks for one.
-type Interval struct{ Value, Low, High float64 }
+type Interval struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low,omitempty"`
+	High  float64 `json:"high,omitempty"`
+}
 
 // Result is what a record says of a row. Without proof there are no figures: all
 // pointers are nil.
 type Result struct {
 	Row     *record.Row
-	Blocks  int
+	Blocks  int `json:"blocks"`
 	Batches int
 	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
 	// its multiple of the floor are of. It is CPU time, code and garbage; or wall time, where the
 	// row waits for a server.
-	NSOp *Interval
+	NSOp *Interval `json:"ns_op"`
 	// CodeOp and GarbageOp are its two parts, nil for wall time. Price is what a byte costs to
 	// collect, in ns.
-	CodeOp, GarbageOp *float64
-	Price             float64
+	CodeOp    *float64 `json:"code_ns_op"`
+	GarbageOp *float64 `json:"garbage_ns_op"`
+	Price     float64
 	// WallOp is the wall time of an operation, the median over the blocks.
-	WallOp *Interval
+	WallOp *Interval `json:"wall_ns_op"`
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
 	Ratio   *stats.Comparison
-	Verdict stats.Verdict
+	Verdict stats.Verdict `json:"verdict"`
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
 	Wall *stats.Comparison
 	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
 	// more; nil for wall time.
-	Tail *float64
+	Tail *float64 `json:"tail"`
 	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
 	FloorRatio *Interval
-	BytesOp    *int64
-	AllocsOp   *int64
+	BytesOp    *int64 `json:"bytes_op"`
+	AllocsOp   *int64 `json:"allocs_op"`
 	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
 	// not count them.
-	InstructionsOp *Interval
+	InstructionsOp *Interval `json:"instructions_op"`
 	// Metrics are the row's other figures, by unit.
 	Metrics map[string]float64
 }

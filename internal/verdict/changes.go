@@ -64,11 +64,11 @@ type Change struct {
 	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's
 	// baseline, that the row's time is a multiple of in each run, so that a machine that was slower
 	// as a whole cancels; "" for none.
-	Anchor string
+	Anchor string `json:"anchor,omitempty"`
 	// Ratio is new/old with its 95% interval.
-	Ratio Interval
+	Ratio Interval `json:"ratio"`
 	// P is the p-value of no change after Holm over all rows.
-	P float64
+	P float64 `json:"p_holm"`
 	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
 	// too few blocks. Threshold is that of the row's time, as a fraction.
 	Seen, Threshold float64
@@ -76,27 +76,29 @@ type Change struct {
 	// the spread of blocks with one layout; nil if there was one layout.
 	Spread *float64
 	// Verdict is faster, slower, same or undecided.
-	Verdict stats.Verdict
+	Verdict stats.Verdict `json:"verdict"`
 	// Time is the outcome of the times alone, Outcome that of times and counts.
-	Time, Outcome Outcome
-	Counts        []Count
-	test          stats.Shift // of its block values
-	doubted       bool        // the mean CPU time says that it is beyond the threshold
+	Time    Outcome     `json:"time_outcome"`
+	Outcome Outcome     `json:"outcome"`
+	Counts  []Count     `json:"counts"`
+	test    stats.Shift // of its block values
+	doubted bool        // the mean CPU time says that it is beyond the threshold
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.
 type Count struct {
-	Metric   string // the threshold's name: "allocs", "bytes" or "size"
-	Unit     string
-	Old, New float64
-	Outcome  Outcome
+	Metric  string  `json:"metric"` // the threshold's name: "allocs", "bytes" or "size"
+	Unit    string  `json:"unit"`
+	Old     float64 `json:"old"`
+	New     float64 `json:"new"`
+	Outcome Outcome `json:"outcome"`
 }
 
 // Unmatched is a row with figures in one record only, and why.
 type Unmatched struct {
-	Row    string
-	Reason string
-	Old    bool // it is the old record that has them
+	Row    string `json:"name"`
+	Reason string `json:"reason"`
+	Old    bool   // it is the old record that has them
 }
 
 // judge gives each row a verdict and sorts the rows.

@@ -22,14 +22,15 @@ const (
 // MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric, in
 // the old code and the new.
 type MetricChange struct {
-	Unit     string
-	Old, New float64
+	Unit string  `json:"unit"`
+	Old  float64 `json:"old"`
+	New  float64 `json:"new"`
 	// Ratio is new/old with its 95% interval, as that of the times; nil where a block has 0 or
 	// less.
-	Ratio *Interval
+	Ratio *Interval `json:"ratio"`
 	// P is the p-value of no change after Holm over all figures of all rows.
-	P       float64
-	Verdict MetricVerdict
+	P       float64       `json:"p_holm"`
+	Verdict MetricVerdict `json:"verdict"`
 }
 
 // Metrics compares what the contenders count themselves, by unit, in the rows of a run that was

@@ -25,60 +25,62 @@ const Level = 0.05
 
 // Anchor is the contender that times are divided by.
 type Anchor struct {
-	Contender string // "codec=protobuf"
+	Contender string `json:"contender"` // "codec=protobuf"
 	// Version is its module and version; for the standard library and Postage's own code, which
 	// have no module, Go's version. It also has an unusual seed or number of processors.
-	Version string
+	Version string `json:"version"`
 }
 
 func (a Anchor) String() string { return a.Contender + " (" + a.Version + ")" }
 
 // Point is what one run said of a row.
 type Point struct {
-	Record  int64  // the record's number in its history
-	Run     string // what the record was called when it was added
-	Started time.Time
-	Commit  string
-	Go      string
-	Module  string // the contender's module and version, "" for none
-	Partial bool   // the run was not completed
-	Blocks  int
+	Record  int64     `json:"record"` // the record's number in its history
+	Run     string    `json:"run"`    // what the record was called when it was added
+	Started time.Time `json:"started,omitzero"`
+	Commit  string    `json:"commit,omitempty"`
+	Go      string    `json:"go"`
+	Module  string    `json:"module"`  // the contender's module and version, "" for none
+	Partial bool      `json:"partial"` // the run was not completed
+	Blocks  int       `json:"blocks"`
 	Anchor  Anchor
 	// Ratio is the time as a multiple of the anchor's with its 95% interval, nil for the
 	// anchor itself and where the anchor has no figures.
-	Ratio    *verdict.Interval
-	NSOp     verdict.Interval
-	AllocsOp *int64
-	BytesOp  *int64
+	Ratio    *verdict.Interval `json:"ratio"`
+	NSOp     verdict.Interval  `json:"ns_op"`
+	BytesOp  *int64            `json:"bytes_op"`
+	AllocsOp *int64            `json:"allocs_op"`
 	// Metrics are the row's other figures by unit, a JSON object. It is not decoded: few readers of
 	// a trend need it.
-	Metrics json.RawMessage
+	Metrics json.RawMessage `json:"metrics"`
 }
 
 // Trend is how a row changed on a machine.
 type Trend struct {
 	Row     string
-	Machine string
+	Machine string `json:"machine"`
 	// Points are in the order in which the runs were started.
-	Points   []Point
-	Segments []Segment
+	Points   []Point   `json:"points"`
+	Segments []Segment `json:"segments"`
 	Changes  []Change
 }
 
 // Segment is the points from, including, to, excluding, that have one anchor.
 type Segment struct {
-	From, To int
-	Anchor   Anchor
+	From   int    `json:"from"`
+	To     int    `json:"to"`
+	Anchor Anchor `json:"anchor,omitzero"`
 }
 
 // Change is where a row became faster or slower.
 type Change struct {
 	// Point is the index of the first point after it.
-	Point int
+	Point int `json:"index"`
 	// Before and After are the medians of the ratios on either side, as far as the
 	// neighbouring changes or the segment's ends.
-	Before, After float64
-	P             float64
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	P      float64 `json:"p"`
 }
 
 // Factor is the time after the change divided by that before: 1.1 is 10% slower.
