@@ -65,7 +65,7 @@ func TestHistoryShowsWhenARowBecameSlower(t *testing.T) {
 	if n := strings.Count(string(html), `<section class="trend"`); n != 4 {
 		t.Errorf("%d trends in the page", n)
 	}
-	if !strings.Contains(string(html), `data-label="1`) || len(html) > 1_500_000 {
+	if !strings.Contains(string(html), `<line class="change"`) || len(html) > 1_500_000 {
 		t.Errorf("the page of %d bytes does not mark the change", len(html))
 	}
 	if code, _, stderr := command("show", last, "--html", page, "--db", filepath.Join(t.TempDir(), "none.db")); code != 2 || !strings.Contains(stderr, "there is no history") {

@@ -15,10 +15,15 @@ type Choice struct {
 	Rate, CPUHour, GB float64
 }
 
-// First is the choice to begin with: what the stages call usual, or what comes first of
-// what can be chosen.
+// First is the choice to begin with, of the usual message and the default prices.
 func (m *Model) First() Choice {
-	ch := Choice{Message: m.first, Rate: DefaultRate, CPUHour: DefaultCPUHour, GB: DefaultGB}
+	return m.Usual(Choice{Message: m.first, Rate: DefaultRate, CPUHour: DefaultCPUHour, GB: DefaultGB})
+}
+
+// Usual is the choice, of its message and prices, of what the stages call usual, or what comes first
+// of what can be chosen.
+func (m *Model) Usual(ch Choice) Choice {
+	ch.At = nil
 	for i := range m.Steps {
 		s := &m.Steps[i]
 		options := s.Options(ch.Message)

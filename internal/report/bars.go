@@ -77,30 +77,7 @@ const (
 
 // place gives bars their places. text prints a figure.
 func (p *bars) place(all []bar, text func(float64) string) {
-	high := 0.0
-	for _, b := range all {
-		sum := 0.0
-		for _, q := range b.parts {
-			switch {
-			case !q.Known:
-			case p.apart:
-				sum = max(sum, q.Value)
-			default:
-				sum += max(0, q.Value)
-			}
-		}
-		high = max(high, sum)
-		if b.total.Known {
-			high = max(high, b.total.Value)
-		}
-		if b.total.Bounded() {
-			high = max(high, b.total.High)
-		}
-	}
-	if high == 0 || math.IsInf(high, 0) {
-		high = 1
-	}
-	x := linear{high * 1.02, barsFrom, barsTo}
+	x := linear{p.highest(all) * 1.02, barsFrom, barsTo}
 	p.Width, p.Height, p.Bottom = plotWidth, len(all)*rowHeight+axisHeight, float64(len(all)*rowHeight)
 	p.Ticks = x.ticks(text)
 	for i, b := range all {
@@ -137,6 +114,34 @@ func (p *bars) place(all []bar, text func(float64) string) {
 		}
 		p.Rows = append(p.Rows, row)
 	}
+}
+
+// highest is where the axis ends: at the longest bar, or the end of its interval.
+func (p *bars) highest(all []bar) float64 {
+	high := 0.0
+	for _, b := range all {
+		sum := 0.0
+		for _, q := range b.parts {
+			switch {
+			case !q.Known:
+			case p.apart:
+				sum = max(sum, q.Value)
+			default:
+				sum += max(0, q.Value)
+			}
+		}
+		high = max(high, sum)
+		if b.total.Known {
+			high = max(high, b.total.Value)
+		}
+		if b.total.Bounded() {
+			high = max(high, b.total.High)
+		}
+	}
+	if high == 0 || math.IsInf(high, 0) {
+		return 1
+	}
+	return high
 }
 
 // spanText is a figure with its interval, and whether that excludes 0.

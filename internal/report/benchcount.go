@@ -120,10 +120,5 @@ type jsonCounts struct {
 }
 
 func countsJSON(w io.Writer, all []verdict.Counted, notes []string) error {
-	rows := []verdict.Counted{}
-	for _, c := range all {
-		c.Warnings, c.Functions = orEmpty(c.Warnings), append([]verdict.CountedFunction{}, c.Functions...)
-		rows = append(rows, c)
-	}
-	return writeJSON(w, jsonCounts{1, notTime, verdict.CountedOutcome(all), rows, orEmpty(notes)})
+	return writeJSON(w, jsonCounts{1, notTime, verdict.CountedOutcome(all), all, notes})
 }

@@ -302,13 +302,13 @@ func accessible(t *testing.T, ctx context.Context, scheme string) {
 }
 
 // Without scripts the page is complete: every figure of its tables is there, the
-// calculator's default choice is computed, and what only works with scripts is not shown.
+// costs of every message are, and what only works with scripts is not shown.
 func TestPageWithoutScripts(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(opened(t, pageSample())))
 	text := text(t, ctx, "document.body.innerText")
 	for _, want := range []string{"codec=polyglot", "0.298 (0.297 to 0.299)", "a warning of the run", "not possible: it has no maps", "USD a month", "Most of it is ", "codec protobuf",
-		"0.04 USD a CPU hour (about what the large clouds list", "store: database"} {
+		"0.04 USD a CPU hour (the large clouds list", "store: database"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown", want)
 		}

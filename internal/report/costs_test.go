@@ -1,10 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -86,120 +82,49 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 		t.Error("costs of nothing")
 	}
 	a := verdict.Analyze(rec)
-	if v := newCostView(cost.New(stages, []cost.Case{{CaseResult: &a.Cases[len(a.Cases)-1], Record: rec}})); v == nil {
+	if v := newCostView(cost.New(stages, []cost.Case{{CaseResult: &a.Cases[len(a.Cases)-1], Record: rec}}), cost.Choice{}); v == nil {
 		t.Error("no costs of a store alone")
 	}
 }
 
-// The script computes what Go computes.
-func TestCostsInBrowser(t *testing.T) {
-	ctx := browser(t)
-	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
+// Each message has its bill, and every way of its steps the bill with it.
+func TestCostsOfEveryMessage(t *testing.T) {
 	m := sampleCosts(t)
-	first := m.First()
-	choices := []cost.Choice{first}
-	add := func(change func(*cost.Choice)) {
-		ch := first.With(codec, first.At[codec])
-		change(&ch)
-		choices = append(choices, ch)
+	v := newCostView(m, cost.Choice{Rate: 123456})
+	if len(v.Messages) != len(m.Messages) || !strings.Contains(v.Prices, "123456 messages a second, 0.04 USD a CPU hour") {
+		t.Fatalf("%d messages, %s", len(v.Messages), v.Prices)
 	}
-	for i := range m.Messages {
+	for i, of := range v.Messages {
+		ch := m.First()
+		ch.Message, ch.Rate = i, 123456
+		ch = m.Usual(ch)
+		if want := m.Bill(ch); of.Total != moneyText(want.Total) || len(of.Lines) != len(want.Lines) || of.Usual != (i == m.First().Message) {
+			t.Errorf("%s: %+v, want %+v", of.Name, of, want)
+		}
+		if (len(of.Steps) == len(m.Steps)) != (i == 0) {
+			t.Errorf("%s: %d steps of %d", of.Name, len(of.Steps), len(m.Steps))
+		}
 		for j, o := range m.Steps[codec].Options(i) {
-			if o.Why == "" {
-				add(func(ch *cost.Choice) { ch.Message, ch.At[codec] = i, j })
+			got := of.Steps[codec].Options[j]
+			if got.Why != o.Why || got.Chosen != (ch.At[codec] == j) || o.Why == "" && got.USD != moneyText(m.Bill(ch.With(codec, j)).Total) {
+				t.Errorf("%s by %s: %+v", of.Name, o.Label, got)
 			}
 		}
 	}
-	for i, o := range m.Steps[sending].Options(0) {
-		if o.Why == "" {
-			add(func(ch *cost.Choice) { ch.At[sending], ch.Rate = i, 123456 })
-		}
-	}
-	for i := range m.Steps[sealing].Options(0) {
-		add(func(ch *cost.Choice) { ch.At[sealing], ch.CPUHour = i, 0.31 })
-	}
-	for i := range m.Steps[storing].Options(0) {
-		add(func(ch *cost.Choice) { ch.At[storing], ch.GB = i, 0 })
-	}
-	add(func(ch *cost.Choice) { ch.Rate, ch.At[codec] = 0, 0 })
-	was := text(t, ctx, shownBill)
-	for _, ch := range choices {
-		for _, set := range []struct {
-			id string
-			to any
-		}{{"message", ch.Message}, {"codec", ch.At[codec]}, {"seal", ch.At[sealing]}, {"send", ch.At[sending]}, {"store", ch.At[storing]}, {"rate", ch.Rate}, {"cpu", ch.CPUHour}, {"gb", ch.GB}} {
-			do(t, ctx, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(e => { e.value = "%v"; e.dispatchEvent(new Event("input", {bubbles: true})); })(document.getElementById("cost-%s"))`, set.to, set.id)))
-		}
-		compareBill(t, ch, m.Bill(ch), text(t, ctx, shownBill))
-		if reflect.DeepEqual(ch, first) && text(t, ctx, shownBill) != was {
-			t.Errorf("the script writes\n%s\nwhere Go wrote\n%s", text(t, ctx, shownBill), was)
-		}
-	}
-	if len(choices) < 15 {
-		t.Errorf("only %d choices", len(choices))
-	}
-	// By hand, as a user does: another message brings its codecs.
-	do(t, ctx, chromedp.SetValue(chromedp.CSS("#cost-message"), "0"), chromedp.Evaluate[chromedp.Void](`document.getElementById("cost-message").dispatchEvent(new Event("input", {bubbles: true}))`))
-	if got, want := number(t, ctx, `document.getElementById("cost-codec").options.length`), len(m.Steps[codec].Options(0)); got != want {
-		t.Errorf("%d codecs, want %d", got, want)
-	}
 }
 
-// shownBill is what the calculator shows, as JSON.
-const shownBill = `(s => JSON.stringify({
-	total: +s.querySelector(".total data").value, text: s.querySelector(".total").textContent, dominant: s.querySelector(".dominant").textContent,
-	lines: Array.from(s.querySelectorAll("table.costs tbody tr")).map(r => ({name: r.cells[0].textContent, each: r.cells[1].textContent, usd: +r.querySelector("data").value, text: r.cells[2].textContent, share: r.cells[3].textContent})),
-	switches: Array.from(s.querySelectorAll(".switches data")).map(d => ({saving: +d.value, text: d.textContent}))
-}))(document.getElementById("costs"))`
-
-func compareBill(t *testing.T, ch cost.Choice, want cost.Bill, shown string) {
-	t.Helper()
-	var got struct {
-		Total          float64
-		Text, Dominant string
-		Lines          []struct {
-			Name, Each, Text string
-			USD              float64
-		}
-		Switches []struct {
-			Saving float64
-			Text   string
-		}
+// The page shows the usual message's costs, and another's once it is chosen.
+func TestCostsInBrowser(t *testing.T) {
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
+	shown := func() string {
+		return text(t, ctx, `Array.from(document.querySelectorAll("#costs .bill")).filter(b => b.getClientRects().length).map(b => b.dataset.message).join(" ")`)
 	}
-	if err := json.Unmarshal([]byte(shown), &got); err != nil {
-		t.Fatal(err)
+	if got := shown(); got != "order" {
+		t.Errorf("it begins with the costs of %q", got)
 	}
-	near := func(what string, got, want float64) {
-		t.Helper()
-		if math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
-			t.Errorf("%+v: %s is %v, want %v", ch, what, got, want)
-		}
-	}
-	same := func(got, want string) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%+v: %q, want %q", ch, got, want)
-		}
-	}
-	near("total", got.Total, want.Total.Value)
-	same(got.Text, moneyText(want.Total)+" USD a month")
-	same(got.Dominant, dominant(&want))
-	if len(got.Lines) != len(want.Lines) || len(got.Switches) != len(want.Switches) {
-		t.Errorf("%+v: %d lines and %d switches, want %d and %d", ch, len(got.Lines), len(got.Switches), len(want.Lines), len(want.Switches))
-		return
-	}
-	for i, line := range want.Lines {
-		same(got.Lines[i].Name, line.Name)
-		near(line.Name, got.Lines[i].USD, line.USD.Value)
-		same(got.Lines[i].Text, moneyText(line.USD))
-		if line.Traffic {
-			same(got.Lines[i].Each, grouped(line.Each.Value)+" bytes")
-		} else {
-			same(got.Lines[i].Each, durationText(line.Each))
-		}
-	}
-	for i := range want.Switches {
-		near(want.Switches[i].What, got.Switches[i].Saving, want.Switches[i].Saving.Value)
-		same(got.Switches[i].Text, switchText(&want.Switches[i]))
+	do(t, ctx, chromedp.SetValue(chromedp.CSS("#cost-message"), "blob"), chromedp.Evaluate[chromedp.Void](`document.getElementById("cost-message").dispatchEvent(new Event("input", {bubbles: true}))`))
+	if got := shown(); got != "blob" {
+		t.Errorf("chosen is blob, shown %q", got)
 	}
 }

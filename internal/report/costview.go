@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,117 +12,105 @@ import (
 	"postage/internal/words"
 )
 
-// costView is the calculator as the page begins with it.
+// costView is what sending messages costs a month: of each message, by the usual way and its prices,
+// and what it would be by every other way.
 type costView struct {
-	Data     scriptCosts
-	Choices  []choiceView
-	Inputs   []inputView
+	Prices   string
+	Messages []messageCost
+}
+
+// messageCost is the bill of a message. Steps that do not depend on the message are with the first
+// one alone.
+type messageCost struct {
+	Name     string
+	Usual    bool     // it is the message to begin with
+	Choices  []string // of each step
 	Lines    []lineView
-	Total    valueView
+	Total    string
 	Dominant string
-	Switches []switchView
-}
-
-type choiceView struct {
-	ID, Title string
-	Options   []optionGroup
-}
-
-type optionGroup struct {
-	Heading string
-	Options []optionView
-}
-
-type optionView struct {
-	Index           int
-	Label           string
-	Selected, Stuck bool
-}
-
-type inputView struct {
-	ID, Title, Note string
-	Value           float64
-}
-
-type valueView struct {
-	Value float64
-	Text  string
+	Switches []string
+	Steps    []stepView
 }
 
 type lineView struct {
-	Name, Each string
-	USD        valueView
-	Share      float64 // percent of the total
+	Name, Each, USD string
+	Share           float64 // percent of the total
 }
 
-type switchView struct {
-	Text  string
-	Value float64
+// stepView is the ways to do a step.
+type stepView struct {
+	Title   string
+	Options []optionView
 }
 
-func newCostView(m *cost.Model) *costView {
+// optionView is a way, what it takes a message, and the month's bill with it.
+type optionView struct {
+	Label, CPU, Bytes, USD, Why string
+	Chosen                      bool
+}
+
+func newCostView(m *cost.Model, prices cost.Choice) *costView {
 	if m == nil {
 		return nil
 	}
-	ch := m.First()
-	v := &costView{Data: newScriptCosts(m), Inputs: []inputView{
-		{"cost-rate", "messages a second", "", ch.Rate},
-		{"cost-cpu", "USD a CPU hour", "about what the large clouds list for a vCPU on demand", ch.CPUHour},
-		{"cost-gb", "USD a GB of traffic", "nothing within a zone; about 0.01 between zones and 0.09 to the internet, as the large clouds list it", ch.GB},
-	}}
-	var messages []cost.Option
-	for _, name := range m.Messages {
-		messages = append(messages, cost.Option{Label: name})
+	first := m.First()
+	ch := cost.Choice{Rate: cmp.Or(prices.Rate, first.Rate), CPUHour: cmp.Or(prices.CPUHour, first.CPUHour), GB: cmp.Or(prices.GB, first.GB)}
+	v := &costView{Prices: fmt.Sprintf("%v messages a second, %v USD a CPU hour (the large clouds list about 0.04 for a vCPU on demand), %v USD a GB of traffic "+
+		"(they list nothing within a zone, about 0.01 between zones, 0.09 to the internet)", ch.Rate, ch.CPUHour, ch.GB)}
+	for i, name := range m.Messages {
+		ch.Message = i
+		ch = m.Usual(ch)
+		of := newMessageCost(m, ch, name)
+		of.Usual = i == first.Message
+		v.Messages = append(v.Messages, of)
 	}
-	v.Choices = append(v.Choices, choiceView{"cost-message", "message", grouping(messages, ch.Message)})
-	for i := range m.Steps {
-		s := &m.Steps[i]
-		groups := grouping(s.Options(ch.Message), ch.At[i])
-		if len(s.Lists) == 1 && len(s.Lists[0]) == 1 && s.Lists[0][0].Label != cost.Absent {
-			groups[0].Options = append(groups[0].Options, optionView{-1, "the only one in this record", false, true})
-		}
-		v.Choices = append(v.Choices, choiceView{"cost-" + s.Name, s.Title, groups})
-	}
+	return v
+}
+
+func newMessageCost(m *cost.Model, ch cost.Choice, name string) messageCost {
 	b := m.Bill(ch)
-	v.Total = valueView{b.Total.Value, moneyText(b.Total)}
+	v := messageCost{Name: name, Total: moneyText(b.Total), Dominant: dominant(&b)}
 	for _, l := range b.Lines {
-		each := durationText(l.Each)
+		line := lineView{Name: l.Name, Each: durationText(l.Each), USD: moneyText(l.USD)}
 		if l.Traffic {
-			each = grouped(l.Each.Value) + " bytes"
+			line.Each = grouped(l.Each.Value) + " bytes"
 		}
-		line := lineView{l.Name, each, valueView{l.USD.Value, moneyText(l.USD)}, 0}
 		if b.Total.Value > 0 {
 			line.Share = 100 * l.USD.Value / b.Total.Value
 		}
 		v.Lines = append(v.Lines, line)
 	}
-	v.Dominant = dominant(&b)
 	for _, s := range b.Switches {
-		v.Switches = append(v.Switches, switchView{switchText(&s), s.Saving.Value})
+		v.Switches = append(v.Switches, switchText(&s))
+	}
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		options := s.Options(ch.Message)
+		v.Choices = append(v.Choices, s.Title+" "+options[ch.At[i]].Label)
+		if len(s.Lists) == 1 && ch.Message > 0 {
+			continue
+		}
+		step := stepView{Title: s.Title}
+		for j := range options {
+			step.Options = append(step.Options, newOption(m, ch, i, j))
+		}
+		v.Steps = append(v.Steps, step)
 	}
 	return v
 }
 
-// grouping puts the options of one case below its heading.
-func grouping(options []cost.Option, at int) []optionGroup {
-	var groups []optionGroup
-	for i := range options {
-		o := &options[i]
-		if len(groups) == 0 || groups[len(groups)-1].Heading != o.Heading {
-			groups = append(groups, optionGroup{Heading: o.Heading})
-		}
-		g := &groups[len(groups)-1]
-		g.Options = append(g.Options, optionView{i, optionTitle(o), i == at, o.Why != ""})
+func newOption(m *cost.Model, ch cost.Choice, step, at int) optionView {
+	o := &m.Steps[step].Options(ch.Message)[at]
+	v := optionView{Label: strings.TrimSpace(o.Heading + " " + o.Label), Why: o.Why, Chosen: ch.At[step] == at}
+	if o.Why != "" {
+		return v
 	}
-	return groups
-}
-
-// optionTitle is the option with the reason why it cannot be chosen.
-func optionTitle(o *cost.Option) string {
-	if o.Why == "" {
-		return o.Label
+	each := verdict.Exactly(0)
+	for i := range o.Parts {
+		each = each.Plus(1, o.Parts[i].Quantity())
 	}
-	return o.Label + ": " + clipped(o.Why, 60)
+	v.CPU, v.Bytes, v.USD = durationText(each), grouped(o.Bytes), moneyText(m.Bill(ch.With(step, at)).Total)
+	return v
 }
 
 // dominant says which line is the largest.

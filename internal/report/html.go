@@ -35,12 +35,14 @@ type Contents struct {
 	Stages []verdict.Stage
 	// Claims are shown once something was measured of one.
 	Claims Claims
+	// Prices and a rate are what costs a month are of; 0 for the default ones.
+	Prices cost.Choice
 	// History is how rows changed over earlier runs, a section of its own if there is any.
 	History []*trend.Trend
 }
 
-// HTML writes a page that needs nothing else: no network, and no scripts but for sorting,
-// filtering and the calculator. The plots are SVG made here.
+// HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
+// and sorts. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
 	t, err := template.New("page.gohtml").Funcs(template.FuncMap{"millionColumns": func() []string { return millionColumns }}).ParseFS(pageFiles, "page/*.gohtml")
 	if err != nil {
@@ -50,15 +52,13 @@ func HTML(w io.Writer, c Contents) error {
 	if err != nil {
 		return err
 	}
-	scripts, err := joined("page/page.js", "page/costs.js")
+	script, err := pageFiles.ReadFile("page/page.js")
 	if err != nil {
 		return err
 	}
 	p := newPage(c)
-	p.Style, p.Script = template.CSS(style), template.JS(scripts)
-	if p.Trends, err = newTrends(c.History); err != nil {
-		return err
-	}
+	p.Style, p.Script = template.CSS(style), template.JS(script)
+	p.Trends = newTrends(c.History)
 	return t.Execute(w, p)
 }
 
@@ -182,12 +182,7 @@ func newPage(contents Contents) *page {
 		for _, warning := range a.Warnings {
 			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
 		}
-		view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete,
-			Busy: busyText(rec), Sight: strings.Join(sight(a, rec), " ")}
-		if !rec.Run.Started.IsZero() {
-			view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
-		}
-		p.Runs = append(p.Runs, view)
+		p.Runs = append(p.Runs, newRun(run, a))
 	}
 	p.Answers = answers(all)
 	if len(p.Answers) > answersShown {
@@ -200,10 +195,20 @@ func newPage(contents Contents) *page {
 		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
 	}
 	p.Millions = millions(contents.Stages, measured)
-	p.Costs = newCostView(cost.New(contents.Stages, measured))
+	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
 	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
+}
+
+func newRun(run NamedRun, a *verdict.Analysis) runView {
+	rec := run.Record
+	view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete,
+		Busy: busyText(rec), Sight: strings.Join(sight(a, rec), " ")}
+	if !rec.Run.Started.IsZero() {
+		view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
+	}
+	return view
 }
 
 // claimViews are the published claims, none if nothing was measured of any.

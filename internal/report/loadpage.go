@@ -107,22 +107,28 @@ func LoadHTML(w io.Writer, p LoadPage) error {
 	if len(p.Distribution) > 1 {
 		v.Plots = append(v.Plots, distribution(p.Distribution))
 	}
-	v.Header = []string{"from, s", "to, s", "answers", "failed"}
-	if v.Cause == "" {
-		v.Header = append(v.Header, "p50", "p99", "max")
+	v.Header, v.Rows = secondBySecond(seconds, v.Cause == "")
+	return t.Execute(w, v)
+}
+
+// secondBySecond is a table of a load's seconds, with latencies if they are valid.
+func secondBySecond(seconds []LoadSecond, valid bool) (header []string, rows [][]string) {
+	header = []string{"from, s", "to, s", "answers", "failed"}
+	if valid {
+		header = append(header, "p50", "p99", "max")
 	}
 	for _, s := range seconds {
 		row := []string{fmt.Sprintf("%.1f", s.From), fmt.Sprintf("%.1f", s.To), words.Integer(s.Done), words.Integer(s.Failed)}
-		for _, ns := range []float64{s.P50, s.P99, s.Max}[:len(v.Header)-4] {
+		for _, ns := range []float64{s.P50, s.P99, s.Max}[:len(header)-4] {
 			text := "n/a"
 			if s.Done > 0 {
 				text = duration(ns)
 			}
 			row = append(row, text)
 		}
-		v.Rows = append(v.Rows, row)
+		rows = append(rows, row)
 	}
-	return t.Execute(w, v)
+	return header, rows
 }
 
 func loadSummary(l *Load) string {

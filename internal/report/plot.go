@@ -218,16 +218,26 @@ func newScatter(results []*verdict.Result) *scatter {
 	s.X = x.ticks(duration)
 	s.Y = y.ticks(tickText)
 	slices.SortStableFunc(sized, func(a, b *verdict.Result) int { return cmp.Compare(a.NSOp.Value, b.NSOp.Value) })
-	type box struct{ x0, y0, x1, y1 float64 }
-	var taken []box
 	for _, r := range sized {
 		size, _ := sizeOf(r)
 		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(size),
 			Hint: r.Row.Contender}
-		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)
 	}
-	// A label goes where it covers nothing, or is left out: the hint and the table have it.
+	s.label(sized)
+	return s
+}
+
+// box is the room that something takes.
+type box struct{ x0, y0, x1, y1 float64 }
+
+// label names the points. A label goes where it covers nothing, or is left out: the hint and the
+// table have it.
+func (s *scatter) label(sized []*verdict.Result) {
+	var taken []box
+	for _, p := range s.Points {
+		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
+	}
 	for i := range s.Points {
 		p := &s.Points[i]
 		label := record.Short(sized[i].Row.Contender)
@@ -265,7 +275,6 @@ func newScatter(results []*verdict.Result) *scatter {
 			}
 		}
 	}
-	return s
 }
 
 // latency shows the percentiles of each row that keeps them.

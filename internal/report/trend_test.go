@@ -105,7 +105,10 @@ func TestMachineLetters(t *testing.T) {
 // sectionOf is a page's history alone.
 func sectionOf(t *testing.T, page []byte) []byte {
 	t.Helper()
-	from, to := bytes.Index(page, []byte(`<h2 id="history">`)), bytes.Index(page, []byte("<!-- uPlot"))
+	from, to := bytes.Index(page, []byte(`<h2 id="history">`)), bytes.Index(page, []byte(`<section id="claims"`))
+	if to < 0 {
+		to = bytes.Index(page, []byte(`<section id="method"`))
+	}
 	if from < 0 || to < from {
 		t.Fatal("the page has no history")
 	}
@@ -125,9 +128,6 @@ func TestTrendSection(t *testing.T) {
 	page := trendPage(t, trendSample())
 	section := sectionOf(t, page)
 	golden(t, "trend.html", section)
-	if !bytes.Contains(page, []byte("var uPlot=")) || !bytes.Contains(page, []byte("Copyright (c) 2022 Leon Sorokin")) {
-		t.Error("uPlot and its licence are not both there")
-	}
 	if bytes.Contains(page, []byte("ZgotmplZ")) {
 		t.Error("the template rejected a value")
 	}
@@ -155,10 +155,10 @@ func TestTrendSection(t *testing.T) {
 	}
 }
 
-// Without a trend there is no section, and nothing of uPlot.
+// Without a trend there is no section.
 func TestNoTrends(t *testing.T) {
 	for _, trends := range [][]*trend.Trend{nil, {}, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}} {
-		if page := trendPage(t, trends); bytes.Contains(page, []byte("uPlot")) || bytes.Contains(page, []byte(`id="history"`)) {
+		if page := trendPage(t, trends); bytes.Contains(page, []byte(`id="history"`)) {
 			t.Errorf("a section of nothing, for %d trends", len(trends))
 		}
 	}
@@ -206,7 +206,7 @@ func TestTrendWithoutLateRatios(t *testing.T) {
 	for i := 30; i < 60; i++ {
 		late.Points[i].Ratio = nil
 	}
-	if v, err := newTrends([]*trend.Trend{late}); v != nil || err != nil {
-		t.Errorf("%+v, %v", v, err)
+	if v := newTrends([]*trend.Trend{late}); v != nil {
+		t.Errorf("%+v", v)
 	}
 }

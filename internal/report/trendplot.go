@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -35,48 +34,39 @@ type trendsView struct {
 	Trends []trendView
 	// LeftOut is how many rows have a trend that is not shown.
 	LeftOut int
-	Style   template.CSS
-	Script  template.JS
-	License template.HTML
 }
 
 type trendView struct {
 	ID, Name, Note             string
 	Width, Height, Left, Right int
 	Top, Bottom                int
-	// Low and High are the ratios at the plot's ends.
-	Low, High float64
-	Ticks     []tick
-	Band      string // path of the intervals
-	Line      string // path through the estimates
-	Dots      string // path of a dot each
-	Changes   []trendMark
-	Anchors   []trendMark
-	First     string // labels of the first and the last run
-	Last      string
-	Rows      []trendRow
+	Ticks                      []tick
+	Band                       string // path of the intervals
+	Line                       string // path through the estimates
+	Dots                       string // path of a dot each
+	Changes                    []trendMark
+	Anchors                    []trendMark
+	First                      string // labels of the first and the last run
+	Last                       string
+	Rows                       []trendRow
 }
 
 // trendMark is a line across a trend's plot.
 type trendMark struct {
-	Index        int // of the point that it is before
 	At           float64
 	Class, Label string
 	Anchor       string // where the label's text is held
-	Row          string // what the table of changes says
 	Cells        []string
 }
 
 type trendRow struct {
 	Number                      int
 	Started, Commit, Ratio, Run string
-	Values                      string // ratio, low and high, for the script
-	Mark                        string
 }
 
 // newTrends is the section, nil if no trend has two ratios among its latest points. Trends
 // that changed last come first.
-func newTrends(trends []*trend.Trend) (*trendsView, error) {
+func newTrends(trends []*trend.Trend) *trendsView {
 	var all []*trend.Trend
 	for _, t := range trends {
 		if ratios(t.Last(trendPointsLeast)) > 1 {
@@ -84,7 +74,7 @@ func newTrends(trends []*trend.Trend) (*trendsView, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
 	slices.SortStableFunc(all, func(a, b *trend.Trend) int { return cmp.Compare(sinceChange(a), sinceChange(b)) })
 	v := &trendsView{LeftOut: max(0, len(all)-trendsShown)}
@@ -98,23 +88,7 @@ func newTrends(trends []*trend.Trend) (*trendsView, error) {
 		}
 		v.Trends = append(v.Trends, newTrend(t, each, id))
 	}
-	return v, v.embed()
-}
-
-// embed adds the script for interaction and its licence, which must come with it.
-func (v *trendsView) embed() error {
-	var texts [5]string
-	for i, name := range []string{"uplot.LICENSE", "uplot.min.css", "trend.css", "uplot.iife.min.js", "trend.js"} {
-		text, err := pageFiles.ReadFile("page/" + name)
-		if err != nil {
-			return err
-		}
-		texts[i] = string(text)
-	}
-	v.License = template.HTML("<!-- uPlot 1.6.32, below:\n" + texts[0] + "\n-->")
-	v.Style = template.CSS(texts[1] + texts[2])
-	v.Script = template.JS(texts[3] + "\n" + texts[4])
-	return nil
+	return v
 }
 
 func ratios(t *trend.Trend) int {
@@ -142,32 +116,30 @@ func newTrend(whole *trend.Trend, points int, id string) trendView {
 	if n := len(whole.Points) - len(t.Points); n > 0 {
 		v.Note += fmt.Sprintf("; shown are the last %d runs", len(t.Points))
 	}
-	v.Low, v.High = bounds(t)
+	low, high := bounds(t)
 	y := func(r float64) float64 {
-		share := (r - v.Low) / (v.High - v.Low)
+		share := (r - low) / (high - low)
 		return tenth(trendBottom - min(1, max(0, share))*(trendBottom-trendTop))
 	}
 	x := func(i float64) float64 {
 		return tenth(trendLeft + 8 + i/float64(max(1, len(t.Points)-1))*(trendRight-trendLeft-16))
 	}
-	for _, at := range niceTicks(v.Low, v.High) {
+	for _, at := range niceTicks(low, high) {
 		v.Ticks = append(v.Ticks, tick{y(at), tickText(at)})
 	}
 	v.paths(t, x, y)
 	offset := len(whole.Points) - len(t.Points)
 	for _, s := range t.Segments {
 		if s.From > 0 {
-			v.Anchors = append(v.Anchors, trendMark{Index: s.From, At: x(float64(s.From) - 0.5), Label: "anchor is now " + s.Anchor.String(), Cells: []string{"the anchor is now " + s.Anchor.String()}})
+			v.Anchors = append(v.Anchors, trendMark{At: x(float64(s.From) - 0.5), Label: "anchor is now " + s.Anchor.String(), Cells: []string{"From the run started " + startedText(&t.Points[s.From]) + " on, the anchor is now " + s.Anchor.String()}})
 		}
 	}
 	for i := range t.Changes {
 		v.Changes = append(v.Changes, newMark(t, &t.Changes[i], x, offset))
 	}
 	for i := range t.Points {
-		v.Rows = append(v.Rows, newTrendRow(t, i, offset))
-	}
-	for _, c := range t.Changes {
-		v.Rows[c.Point].Mark = "change"
+		p := &t.Points[i]
+		v.Rows = append(v.Rows, trendRow{offset + i + 1, startedText(p), commitText(p.Commit), pointRatio(p), p.Run})
 	}
 	return v
 }
@@ -209,7 +181,7 @@ func (v *trendView) paths(t *trend.Trend, x, y func(float64) float64) {
 
 func newMark(t *trend.Trend, c *trend.Change, x func(float64) float64, offset int) trendMark {
 	p := &t.Points[c.Point]
-	m := trendMark{Index: c.Point, At: x(float64(c.Point) - 0.5), Class: "slower", Label: factorText(c), Anchor: "middle",
+	m := trendMark{At: x(float64(c.Point) - 0.5), Class: "slower", Label: factorText(c), Anchor: "middle",
 		Cells: []string{fmt.Sprint(offset + c.Point + 1), startedText(p), commitText(p.Commit), ratio(c.Before), ratio(c.After), factorText(c), probability(c.P), alongWith(t, c.Point)}}
 	if c.Factor() < 1 {
 		m.Class = "faster"
@@ -222,18 +194,6 @@ func newMark(t *trend.Trend, c *trend.Change, x func(float64) float64, offset in
 		m.Anchor = "end"
 	}
 	return m
-}
-
-func newTrendRow(t *trend.Trend, i, offset int) trendRow {
-	p := &t.Points[i]
-	row := trendRow{Number: offset + i + 1, Started: startedText(p), Commit: commitText(p.Commit), Ratio: pointRatio(p), Run: p.Run}
-	if r := p.Ratio; r != nil {
-		row.Values = fmt.Sprintf("%.4g", r.Value)
-		if bounded(r) {
-			row.Values = fmt.Sprintf("%.4g %.4g %.4g", r.Value, r.Low, r.High)
-		}
-	}
-	return row
 }
 
 func dateText(p *trend.Point) string {
