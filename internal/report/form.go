@@ -271,11 +271,12 @@ func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
 	return columns
 }
 
-// values are the values of a name of key=value parts: "session/as=parts" becomes "session/parts".
+// values are the values of a name of key=value parts, unless they say nothing without their keys:
+// "session/as=parts" becomes "session/parts", and "json/reuse=no" stays.
 func values(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
-		if _, value, ok := strings.Cut(part, "="); ok && value != "" {
+		if _, value, ok := strings.Cut(part, "="); ok && value != "" && value != "yes" && value != "no" && value != "on" && value != "off" {
 			parts[i] = value
 		}
 	}

@@ -20,7 +20,7 @@ import (
 //
 //  1. A field that the tag omits where it is empty is null there. So is a number that is not
 //     finite, and the bounds of an interval that has none.
-//  2. A field without a tag is not written, and a list or map is never null.
+//  2. A field without a tag is not written, and a list or a map of texts is never null.
 //  3. HTML characters stand as they are.
 func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
@@ -56,6 +56,9 @@ func knownOf(v reflect.Value) any {
 		}
 		return list
 	case reflect.Map:
+		if v.IsNil() && v.Type().Elem().Kind() != reflect.String {
+			return nil
+		}
 		values := map[string]any{}
 		for _, key := range v.MapKeys() {
 			values[key.String()] = knownOf(v.MapIndex(key))
