@@ -20,8 +20,8 @@ func (m *Model) First() Choice {
 	return m.Usual(Choice{Message: m.first, Rate: DefaultRate, CPUHour: DefaultCPUHour, GB: DefaultGB})
 }
 
-// Usual is the choice, of its message and prices, of what the stages call usual, or what comes first
-// of what can be chosen.
+// Usual is the choice, of its message and prices, of what the stages call usual, or what comes
+// first of what can be chosen.
 func (m *Model) Usual(ch Choice) Choice {
 	ch.At = nil
 	for i := range m.Steps {

@@ -12,8 +12,8 @@ import (
 	"postage/internal/words"
 )
 
-// costView is what sending messages costs a month: of each message, by the usual way and its prices,
-// and what it would be by every other way.
+// costView is what sending messages costs a month: of each message, by the usual way, and what it
+// would be by every other way.
 type costView struct {
 	Prices   string
 	Messages []messageCost

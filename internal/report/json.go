@@ -14,8 +14,8 @@ import (
 	"postage/record"
 )
 
-// JSON is a stable interface (docs/json.md), and says of each value whether it is known: what is not
-// is null, never 0, and never missing. The tags of the types that are analysed and printed name
+// JSON is a stable interface (docs/json.md), and says of each value whether it is known: what is
+// not is null, never 0, and never missing. The tags of the types that are analysed and printed name
 // their fields. Three things differ from package encoding/json:
 //
 //  1. A field that the tag omits where it is empty is null there. So is a number that is not
