@@ -358,7 +358,7 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const neighbour = "\t\tjsonV2(k.Plain),\n"
+	const neighbour = "\t\t\tjsonV2(k.plain),\n"
 	if !bytes.Contains(text, []byte(neighbour)) {
 		t.Fatal("suite.go does not have the line that the new one goes after")
 	}

@@ -62,11 +62,11 @@ func (msg *message[M]) counted() error {
 }
 
 // suiteOf returns the cases of a brought message. Rows that lose something of its samples say so.
-func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*message[M]) []contender[M]) lab.Suite {
+func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) lab.Suite {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: choosePacked, Brought: true}
 	suite.Figures.PerMillion = true
-	suite.Cases = casesOf(msg, contenders(msg))
+	suite.Cases = casesOf(msg, rows)
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
 		c.First = nil // the first look has all rows

@@ -11,6 +11,8 @@ import (
 // capnProto is Cap'n Proto. Encoding builds a message from the plain struct, because the format has
 // only encoded values. Decoding is Unmarshal, which only looks at the frame, and then reading every
 // field, which is most of the work.
+//
+//encodegen:rows capnmsg codec=capnp: capnProto(k.Capnp)
 func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=capnp",

@@ -92,6 +92,18 @@ func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func
 	}
 }
 
+// encodeBy is the like for encoding, into buf if the library can do that.
+func encodeBy[M, V any, P interface{ *V }](marshal func(buf []byte, v P) ([]byte, error)) func(*run[M, V], int) error {
+	return func(r *run[M, V], n int) (err error) {
+		for range n {
+			if r.out, err = marshal(r.out[:0], r.value()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // A run is the data that loops work on. Its methods are small enough to be inlined.
 type run[M, V any] struct {
 	originals []M      // the corpus; its length is a power of two

@@ -14,6 +14,8 @@ type easyjsonMessage[M any] interface {
 }
 
 // easyJSON is mailru's easyjson: JSON with generated methods.
+//
+//encodegen:rows easyjson codec=easyjson: easyJSON(k.Plain)
 func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=easyjson",
@@ -25,27 +27,12 @@ func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 		settings: map[string]string{"buffer": "kept where the message takes more than one chunk"},
 		open: func() (loops[M, M], error) {
 			return loops[M, M]{
-				encode: func(r *run[M, M], n int) (err error) {
-					for range n {
-						w := jwriter.Writer{} // of the chunks in its pool
-						P(r.value()).MarshalEasyJSON(&w)
-						if r.out, err = w.BuildBytes(r.out[:0]); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
-				decode: func(r *run[M, M], n int) error {
-					for range n {
-						if err := easyjson.Unmarshal(r.input(), P(r.into())); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
+				encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
+					w := jwriter.Writer{} // of the chunks in its pool
+					v.MarshalEasyJSON(&w)
+					return w.BuildBytes(buf)
+				}),
+				decode: decodeBy[M, M](func(v P, data []byte) error { return easyjson.Unmarshal(data, v) }),
 			}, nil
 		},
 	}

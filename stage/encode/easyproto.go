@@ -8,6 +8,8 @@ import (
 
 // easyProto is VictoriaMetrics' easyproto: protobuf's wire format with hand-written functions on a
 // plain struct. Its README shows strings that are left in the input (alias), and how to copy them.
+//
+//encodegen:rows easyproto codec=easyproto: easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)
 func easyProto[M any](plain bind.Form[M, M], code bind.Easyproto[M], alias bool) contender[M] {
 	c := &codec[M, M]{
 		name:     "codec=easyproto",

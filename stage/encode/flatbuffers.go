@@ -8,6 +8,8 @@ import (
 
 // flatBuffers is FlatBuffers. Encoding builds a message from the plain struct, because the format
 // has only encoded values. Decoding is only reading every field.
+//
+//encodegen:rows flatmsg codec=flatbuffers: flatBuffers(k.Flatbuffers)
 func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=flatbuffers",

@@ -11,6 +11,8 @@ import (
 
 // grpcGateway does what a gRPC-Gateway does to requests and responses by default: protojson with
 // unset fields included, into fresh bytes, and decoded through encoding/json's decoder.
+//
+//encodegen:rows - codec=grpc-gateway: grpcGateway(k.Protobuf)
 func grpcGateway[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=grpc-gateway",
@@ -25,14 +27,7 @@ func grpcGateway[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M]
 				UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: true},
 			}
 			return loops[M, V]{
-				encode: func(r *run[M, V], n int) (err error) {
-					for range n {
-						if r.out, err = lib.Marshal(P(r.value())); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
+				encode: encodeBy[M](func(_ []byte, v P) ([]byte, error) { return lib.Marshal(v) }),
 				decode: decodeBy[M, V](func(v P, data []byte) error {
 					return lib.NewDecoder(bytes.NewReader(data)).Decode(v)
 				}),

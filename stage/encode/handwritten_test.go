@@ -12,14 +12,15 @@ import (
 
 func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 	k := bind.Benchmark()
-	marshal, unmarshal := reference(k.Protobuf)
+	diff := differences(k.Plain)
+	marshal, unmarshal, _ := reference(k.Protobuf)
 	checkProperty(t, func(t *rapid.T) {
 		m := anyBenchmark(t)
 		var got plain.Benchmark
 		if err := unmarshal(handFrom(&m).append(nil), &got); err != nil {
 			t.Fatalf("protobuf cannot decode it: %v", err)
 		}
-		if d := k.Diff(&got, &m); d != "" {
+		if d := diff(&got, &m); d != "" {
 			t.Fatalf("protobuf decodes it to something else: %s", d)
 		}
 		owned, err := ownedAppend(nil, &m)
@@ -30,7 +31,7 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		if err := unmarshal(owned, &got); err != nil {
 			t.Fatalf("protobuf cannot decode the owned form: %v", err)
 		}
-		if d := k.Diff(&got, &m); d != "" {
+		if d := diff(&got, &m); d != "" {
 			t.Fatalf("protobuf decodes the owned form to something else: %s", d)
 		}
 		data, err := marshal(&m)
@@ -41,7 +42,7 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		if err := ownedDecode(&got, data); err != nil {
 			t.Fatalf("the owned form cannot decode protobuf's: %v", err)
 		}
-		if d := k.Diff(&got, &m); d != "" {
+		if d := diff(&got, &m); d != "" {
 			t.Fatalf("the owned form decodes protobuf's to something else: %s", d)
 		}
 		var message pb.Benchmark
@@ -52,7 +53,7 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		if err := k.Protobuf.To(&message, &got); err != nil {
 			t.Fatal(err)
 		}
-		if d := k.Diff(&got, &m); d != "" {
+		if d := diff(&got, &m); d != "" {
 			t.Fatalf("decodes protobuf's into its structs to something else: %s", d)
 		}
 		var v handValue
@@ -62,7 +63,7 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		if err := handTo(&v, &got); err != nil {
 			t.Fatal(err)
 		}
-		if d := k.Diff(&got, &m); d != "" {
+		if d := diff(&got, &m); d != "" {
 			t.Fatalf("decodes protobuf's to something else: %s", d)
 		}
 	})
@@ -94,7 +95,8 @@ func TestHandwrittenOrderAgreesWithProtobuf(t *testing.T) {
 // The decoder accepts what protobuf accepts, and decodes it to the same message.
 func FuzzHandwrittenDecode(f *testing.F) {
 	k := bind.Benchmark()
-	marshal, unmarshal := reference(k.Protobuf)
+	diff := differences(k.Plain)
+	marshal, unmarshal, _ := reference(k.Protobuf)
 	m := drawBenchmark(nil)
 	data, err := marshal(&m)
 	if err != nil {
@@ -121,7 +123,7 @@ func FuzzHandwrittenDecode(f *testing.F) {
 		if err := handTo(&v, &got); err != nil {
 			t.Fatal(err)
 		}
-		if d := k.Diff(&got, &want); d != "" {
+		if d := diff(&got, &want); d != "" {
 			t.Fatalf("decoded to something else than protobuf: %s", d)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 // hyperPB is Buf's hyperpb, which compiles a message type at run time and decodes into values that
 // are read by reflection. Without alias it copies the input first. Reuse frees the memory of one
 // hyperpb.Shared and uses it again.
+//
+//encodegen:rows hyperpb codec=hyperpb: hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)
 func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 	c := &codec[M, hyperpb.Message]{
 		name:     "codec=hyperpb",

@@ -17,28 +17,28 @@ import (
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: choosePacked}
-	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
+	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
 		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
 	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf, messageDecode), polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
-		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
-	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
+		pageValidation[pb.Benchmark](protobuf(bind.Benchmark().Protobuf, false)))...)
+	suite.Cases = append(suite.Cases, cases(kitOfTiny(), message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		draw: drawTiny, count: 256, scalar: true,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
-	suite.Cases = append(suite.Cases, cases(bind.Order(), message[plain.Order]{
+	suite.Cases = append(suite.Cases, cases(kitOfOrder(), message[plain.Order]{
 		name: "order", doc: "a business document of one to two kilobytes",
 		draw: drawOrder, count: 256, headline: true,
 		edges: orderEdges, text: orderText,
 	}, handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
-	suite.Cases = append(suite.Cases, cases(bind.Metrics(), message[plain.Metrics]{
+	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
 		draw: drawMetrics, count: 256,
 	})...)
-	suite.Cases = append(suite.Cases, cases(bind.Blob(), message[plain.Blob]{
+	suite.Cases = append(suite.Cases, cases(kitOfBlob(), message[plain.Blob]{
 		name: "blob", doc: "64 KiB of bytes",
 		draw: drawBlob, count: 256,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},

@@ -13,6 +13,8 @@ type msgpMessage[M any] interface {
 }
 
 // msgPack is tinylib's msgp: MessagePack with generated methods, structs as maps by field name.
+//
+//encodegen:rows msgp codec=msgp: msgPack(k.Plain)
 func msgPack[M any, P msgpMessage[M]](form bind.Form[M, M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=msgp",

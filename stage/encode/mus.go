@@ -8,6 +8,8 @@ import (
 
 // musFormat is mus-go: serializers composed of the library's own, which write fields one after
 // another without names or numbers. They take and return structs by value.
+//
+//encodegen:rows mus codec=mus: musFormat(k.Plain, k.Mus)
 func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=mus",

@@ -17,7 +17,7 @@ import (
 // orders returns a packing of orders as JSON, by the compression of that name.
 func packedOrders(t *testing.T, how string, change func(*message[plain.Order])) (*packing[plain.Order, plain.Order], error) {
 	k := bind.Order()
-	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 64, diff: k.Diff, read: k.Plain.Read}
+	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 64, diff: differences(k.Plain), read: k.Plain.Read}
 	if change != nil {
 		change(msg)
 	}

@@ -1,9 +1,6 @@
 package encode
 
 import (
-	"errors"
-
-	"postage/pbfast"
 	"postage/stage/encode/internal/bind"
 )
 
@@ -27,6 +24,8 @@ const (
 
 // pbFast is this repository's code for protobuf's wire format, called through its methods on the
 // messages. It makes every check that protobuf makes.
+//
+//encodegen:rows pbfast codec=pbfast: pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)
 func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=pbfast",
@@ -61,20 +60,6 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 			decode: decodeBy[M, V](unmarshal),
 			reuse:  decodeBy[M, V](P.UnmarshalReuse),
 		}, nil
-	}
-	return c
-}
-
-// pbFastHook calls protobuf as usual, with proto.MarshalAppend and proto.Unmarshal, on messages for
-// which these use pbfast's methods.
-func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
-	c := protobuf[M, V, P](form, false).(*codec[M, V])
-	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}
-	c.check = func() error {
-		if !pbfast.Hooked(P(new(V)).ProtoReflect().Interface()) {
-			return errors.New("proto.Marshal does not use pbfast's methods")
-		}
-		return nil
 	}
 	return c
 }

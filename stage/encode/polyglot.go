@@ -18,6 +18,8 @@ type polyglotMessage[V any] interface {
 //
 // It has no optional scalars. Each one is wrapped in a message of its own, as in protobuf's
 // well-known wrapper types.
+//
+//encodegen:rows polymsg codec=polyglot: polyglotCodec(k.Polyglot, k.Optionals)
 func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optionals bool) contender[M] {
 	c := &codec[M, V]{
 		name:   "codec=polyglot",

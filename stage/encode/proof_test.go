@@ -17,8 +17,8 @@ import (
 // orderMessage is the order message as Suite makes it.
 func orderMessage() *message[plain.Order] {
 	k := bind.Order()
-	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 8, diff: k.Diff, read: k.Plain.Read}
-	msg.marshal, msg.unmarshal = reference(k.Protobuf)
+	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 8, diff: differences(k.Plain), read: k.Plain.Read}
+	msg.marshal, msg.unmarshal, _ = reference(k.Protobuf)
 	return msg
 }
 
@@ -87,7 +87,7 @@ func TestProofFailsAWrongCodec(t *testing.T) {
 		}, "decoded to something else"},
 		{"merges into what was there", opReuse, func(c *codec[plain.Order, plain.Order], _ *structCodec) {
 			c.can = append(c.can, opReuse)
-		}, "got present, want absent"},
+		}, ", want nil"},
 		{"does not read what it decodes", opDecode, func(c *codec[plain.Order, plain.Order], _ *structCodec) {
 			c.form.Read = func(v, _ *plain.Order) (uint64, error) { return v.Serial, nil }
 		}, "not every field was read"},

@@ -2,16 +2,14 @@ package encode
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"unicode"
 
 	"pgregory.net/rapid"
 
 	"postage/stage/encode/internal/bind"
-	"postage/stage/encode/internal/pb"
-	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
-	"postage/stage/encode/internal/polymsg"
 )
 
 // roundTripper is a codec as these tests see it.
@@ -144,25 +142,25 @@ func anyMetrics(t *rapid.T) plain.Metrics {
 func optionally[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapid.Ptr(g, true) }
 
 func TestBenchmarkRoundTrips(t *testing.T) {
-	k := bind.Benchmark()
-	msg := &message[plain.Benchmark]{diff: k.Diff, read: k.Plain.Read}
-	msg.marshal, msg.unmarshal = reference(k.Protobuf)
+	k := kitOfBenchmark()
+	msg := new(message[plain.Benchmark])
+	k.describe(msg)
 	all := append(contenders(k, msg), handwritten())
 	checkProperty(t, func(t *rapid.T) { checkRoundTrips(t, msg, all, anyBenchmark(t)) })
 }
 
 func TestOrderRoundTrips(t *testing.T) {
-	k := bind.Order()
-	msg := &message[plain.Order]{diff: k.Diff, read: k.Plain.Read}
-	msg.marshal, msg.unmarshal = reference(k.Protobuf)
+	k := kitOfOrder()
+	msg := new(message[plain.Order])
+	k.describe(msg)
 	all := contenders(k, msg)
 	checkProperty(t, func(t *rapid.T) { checkRoundTrips(t, msg, all, anyOrder(t)) })
 }
 
 func TestMetricsRoundTrips(t *testing.T) {
-	k := bind.Metrics()
-	msg := &message[plain.Metrics]{diff: k.Diff, read: k.Plain.Read}
-	msg.marshal, msg.unmarshal = reference(k.Protobuf)
+	k := kitOfMetrics()
+	msg := new(message[plain.Metrics])
+	k.describe(msg)
 	all := contenders(k, msg)
 	checkProperty(t, func(t *rapid.T) { checkRoundTrips(t, msg, all, anyMetrics(t)) })
 }
@@ -173,13 +171,13 @@ func TestFormsCompareAlike(t *testing.T) {
 	checkProperty(t, func(t *rapid.T) {
 		a, b := anyOrder(t), anyOrder(t)
 		var want uint64
-		if k.Diff(&a, &b) == "" {
+		if differences(k.Plain)(&a, &b) == "" {
 			want = 1
 		}
 		checkForm(t, "plain", k.Plain, &a, &b, want)
-		checkForm[plain.Order, pb.Order](t, "pb", k.Protobuf, &a, &b, want)
-		checkForm[plain.Order, pbpool.Order](t, "pbpool", k.Pooled, &a, &b, want)
-		checkForm[plain.Order, polymsg.Order](t, "polymsg", k.Polyglot, &a, &b, want)
+		checkForm(t, "pb", k.Protobuf, &a, &b, want)
+		checkForm(t, "pbpool", k.Pooled, &a, &b, want)
+		checkForm(t, "polymsg", k.Polyglot, &a, &b, want)
 	})
 }
 
@@ -193,7 +191,7 @@ func checkForm[M, V any](t *rapid.T, name string, form bind.Form[M, V], a, b *M,
 	}
 }
 
-// Diff and Same notice a change to any field.
+// Same notices a change to any field, and differences name it.
 func TestOneChangedFieldIsSeen(t *testing.T) {
 	k := bind.Order()
 	original := orderMessage().corpus(3)[0]
@@ -216,8 +214,8 @@ func TestOneChangedFieldIsSeen(t *testing.T) {
 	for field, change := range changes {
 		changed := original
 		change(&changed)
-		if k.Diff(&original, &changed) == "" {
-			t.Errorf("%s: Diff sees no difference", field)
+		if got := differences(k.Plain)(&original, &changed); !strings.HasPrefix(got, "Order."+field) {
+			t.Errorf("%s: the difference is %q", field, got)
 		}
 		if got, _ := k.Plain.Same(&original, &changed); got != 0 {
 			t.Errorf("%s: plain Same sees no difference", field)

@@ -14,6 +14,8 @@ type protoMessage[V any] interface {
 
 // protobuf is Google's own library: MarshalAppend into a kept buffer, and Unmarshal. With
 // deterministic, it writes maps in the order of their keys.
+//
+//encodegen:rows - codec=protobuf: protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)
 func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic bool) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=protobuf",
@@ -56,11 +58,11 @@ func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic b
 }
 
 // reference returns protobuf's own functions to and from bytes, with which codecs of its wire
-// format are compared. Its bytes are the same in every process.
-func reference[M, V any, P protoMessage[V]](form bind.Form[M, V]) (marshal func(*M) ([]byte, error), unmarshal func([]byte, *M) error) {
-	marshal = func(m *M) ([]byte, error) {
-		return proto.MarshalOptions{Deterministic: true}.Marshal(P(form.From(m)))
-	}
+// format are compared, and one that decodes bytes and encodes them again. Its bytes are the same in
+// every process.
+func reference[M, V any, P protoMessage[V]](form bind.Form[M, V]) (marshal func(*M) ([]byte, error), unmarshal func([]byte, *M) error, again func([]byte) ([]byte, error)) {
+	options := proto.MarshalOptions{Deterministic: true}
+	marshal = func(m *M) ([]byte, error) { return options.Marshal(P(form.From(m))) }
 	unmarshal = func(data []byte, m *M) error {
 		v := new(V)
 		if err := proto.Unmarshal(data, P(v)); err != nil {
@@ -68,5 +70,12 @@ func reference[M, V any, P protoMessage[V]](form bind.Form[M, V]) (marshal func(
 		}
 		return form.To(v, m)
 	}
-	return marshal, unmarshal
+	again = func(data []byte) ([]byte, error) {
+		v := P(new(V))
+		if err := proto.Unmarshal(data, v); err != nil {
+			return nil, err
+		}
+		return options.Marshal(v)
+	}
+	return marshal, unmarshal, again
 }

@@ -9,6 +9,8 @@ import (
 // protoJSON is protobuf's own mapping to JSON, as gateways and REST services write it: names in
 // lowerCamelCase, enums by name, 64-bit integers as strings. Depending on the build, a program may
 // write an additional space between tokens.
+//
+//encodegen:rows - codec=protojson: protoJSON(k.Protobuf)
 func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=protojson",
@@ -19,25 +21,10 @@ func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 		settings: map[string]string{"buffer": "kept"},
 		open: func() (loops[M, V], error) {
 			return loops[M, V]{
-				encode: func(r *run[M, V], n int) (err error) {
-					for range n {
-						if r.out, err = (protojson.MarshalOptions{}).MarshalAppend(r.out[:0], P(r.value())); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
-				decode: func(r *run[M, V], n int) error {
-					for range n {
-						if err := protojson.Unmarshal(r.input(), P(r.into())); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
+				encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
+					return protojson.MarshalOptions{}.MarshalAppend(buf, v)
+				}),
+				decode: decodeBy[M, V](func(v P, data []byte) error { return protojson.Unmarshal(data, v) }),
 			}, nil
 		},
 	}

@@ -33,7 +33,7 @@ func Struct[T any](config string) lab.Suite {
 	msg.marshal = func(m *T) ([]byte, error) { return json.Marshal(m) }
 	msg.unmarshal = func(data []byte, m *T) error { return json.Unmarshal(data, m) }
 	msg.prepare = sync.OnceValue(func() error { return readStructs(msg, brought) })
-	return suiteOf(msg, brought, structContenders[T])
+	return suiteOf(msg, brought, structContenders(msg))
 }
 
 // structContenders are the contenders that take a Go struct as it is.
@@ -181,6 +181,19 @@ func diffOf[T any](got, want *T) string {
 		return ""
 	}
 	return reflect.TypeFor[T]().Name() + report.text
+}
+
+// differences is diffOf of plain structs, most of which do not differ.
+func differences[M any](form bind.Form[M, M]) func(got, want *M) string {
+	return func(got, want *M) string {
+		if same, _ := form.Same(got, want); same == 1 {
+			return ""
+		}
+		if d := diffOf(got, want); d != "" {
+			return d
+		}
+		return "a value that is empty is not one that is absent"
+	}
 }
 
 var structOptions = cmp.Options{

@@ -1,6 +1,8 @@
 package encode
 
 import (
+	"slices"
+
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
 )
@@ -11,64 +13,69 @@ var firstLook = []string{"codec=json", "codec=sonic/config=default", "codec=vtpr
 // baseline is the contender that the others are compared with in every case.
 const baseline = "codec=protobuf"
 
-// plainMessage are the methods that generators add to the plain structs.
-type plainMessage[M any] interface {
-	msgpMessage[M]
-	easyjsonMessage[M]
+// A kit is what the contenders of a message are made of. The generator writes kitOfT for each
+// message T.
+type kit[M any] struct {
+	plain     bind.Form[M, M]
+	marshal   func(*M) ([]byte, error) // by protobuf, as in message
+	unmarshal func([]byte, *M) error
+	again     func([]byte) ([]byte, error)
+	// generated are the contenders that need a type generated for the message, by the name of the
+	// file that declares them.
+	generated map[string][]contender[M]
 }
 
-// pbMessage are the methods that generators add to protobuf's structs.
-type pbMessage[V any] interface {
-	vtMessage[V]
-	pbfastMessage[V]
+// describe sets what a message knows of its types.
+func (k *kit[M]) describe(msg *message[M]) {
+	msg.diff, msg.read, msg.marshal, msg.unmarshal = differences(k.plain), k.plain.Read, k.marshal, k.unmarshal
 }
 
 // contenders returns a message's contenders, in the order in which they are listed. To add one,
 // write a file like its shortest neighbour and add a line here.
-func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg *message[M]) []contender[M] {
-	return []contender[M]{
-		memcpy(msg),
-		protobuf[M, PB, PBP](k.Protobuf, false),
-		protobuf[M, PB, PBP](k.Protobuf, true),
-		vtprotobuf[M, PB, PBP](k.Protobuf, false),
-		vtprotobuf[M, PB, PBP](k.Protobuf, true),
-		vtPool[M, Pool, PoolP](k.Pooled, k.FromPool),
-		pbFast[M, PB, PBP](k.Protobuf, pbfastShared),
-		pbFast[M, PB, PBP](k.Protobuf, pbfastOwn),
-		pbFast[M, PB, PBP](k.Protobuf, pbfastAlias),
-		pbFastHook[M, Hook, HookP](k.Hooked),
-		easyProto(k.Plain, k.Easyproto, false),
-		easyProto(k.Plain, k.Easyproto, true),
-		hyperPB(k.Hyperpb, false),
-		hyperPB(k.Hyperpb, true),
-		polyglotCodec[M, Poly, PolyP](k.Polyglot, k.Optionals),
-		msgPack[M, MP](k.Plain),
-		msgPackReflect(k.Plain),
-		avroBinary(k.Plain),
-		musFormat(k.Plain, k.Mus),
-		capnProto(k.Capnp),
-		flatBuffers(k.Flatbuffers),
-		cborMaps(k.Plain),
-		gobStream(k.Plain),
-		gobEach(k.Plain),
-		jsonStd(k.Plain, true),
-		jsonStd(k.Plain, false),
-		jsonV2(k.Plain),
-		protoJSON[M, PB, PBP](k.Protobuf),
-		grpcGateway[M, PB, PBP](k.Protobuf),
-		easyJSON[M, MP](k.Plain),
-		goJSON(k.Plain),
-		sonicJSON(k.Plain, true),
-		sonicJSON(k.Plain, false),
-	}
+func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
+	these := func(rows ...contender[M]) []contender[M] { return rows }
+	return slices.Concat(
+		these(memcpy(msg)),
+		k.generated["protobuf"],
+		k.generated["vtprotobuf"],
+		k.generated["vtpool"],
+		k.generated["pbfast"],
+		k.generated["pbhook"],
+		k.generated["easyproto"],
+		k.generated["hyperpb"],
+		k.generated["polyglot"],
+		k.generated["msgp"],
+		these(
+			msgPackReflect(k.plain),
+			avroBinary(k.plain),
+		),
+		k.generated["mus"],
+		k.generated["capnp"],
+		k.generated["flatbuffers"],
+		these(
+			cborMaps(k.plain),
+			gobStream(k.plain),
+			gobEach(k.plain),
+			jsonStd(k.plain, true),
+			jsonStd(k.plain, false),
+			jsonV2(k.plain),
+		),
+		k.generated["protojson"],
+		k.generated["grpcgateway"],
+		k.generated["easyjson"],
+		these(
+			goJSON(k.plain),
+			sonicJSON(k.plain, true),
+			sonicJSON(k.plain, false),
+		),
+	)
 }
 
 // cases returns a message's cases, one for each operation. The extra contenders are for this
 // message only.
-func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
-	msg.diff, msg.read = k.Diff, k.Plain.Read
-	msg.marshal, msg.unmarshal = reference[M, PB, PBP](k.Protobuf)
-	return casesOf(&msg, append(contenders[M, PB, Hook, Pool, Poly, Cap, Flat, MP, PBP, HookP, PoolP, PolyP](k, &msg), extra...))
+func cases[M any](k kit[M], msg message[M], extra ...contender[M]) []lab.Case {
+	k.describe(&msg)
+	return casesOf(&msg, append(contenders(k, &msg), extra...))
 }
 
 // casesOf returns the cases of a message with rows for these contenders.

@@ -159,16 +159,16 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 	}
 	for name, observe := range map[string]func(t *testing.T) damage{
 		"json": func(t *testing.T) damage { // the control
-			k := bind.Blob()
-			return observeUnbounded(t, jsonStd(k.Plain, true), drawBlob, k)
+			k := kitOfBlob()
+			return observeUnbounded(t, jsonStd(k.plain, true), drawBlob, k)
 		},
 		"mus": func(t *testing.T) damage {
-			k := bind.Metrics()
-			return observeUnbounded(t, musFormat(k.Plain, k.Mus), drawMetrics, k)
+			k := kitOfMetrics()
+			return observeUnbounded(t, k.generated["mus"][0], drawMetrics, k)
 		},
 		"msgpack": func(t *testing.T) damage {
-			k := bind.Blob()
-			return observeUnbounded(t, msgPackReflect(k.Plain), drawBlob, k)
+			k := kitOfBlob()
+			return observeUnbounded(t, msgPackReflect(k.plain), drawBlob, k)
 		},
 		"polyglot-go": func(t *testing.T) damage {
 			// Its sizes have four bytes, and few of the changed bits are in them.
@@ -212,10 +212,11 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 }
 
 // observeUnbounded also decodes changed bits, which a proof does not.
-func observeUnbounded[M, PB, Hook, Pool, Poly, Cap, Flat any](t *testing.T, contender contender[M], draw func(*rand.Rand) M, k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat]) damage {
+func observeUnbounded[M any](t *testing.T, contender contender[M], draw func(*rand.Rand) M, k kit[M]) damage {
 	c := contender.(*codec[M, M])
 	c.damage = damagePanics
-	msg := &message[M]{draw: draw, count: 1, diff: k.Diff, read: k.Plain.Read}
+	msg := &message[M]{draw: draw, count: 1}
+	k.describe(msg)
 	in, err := newInstance(c, msg, opDecode, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -226,4 +227,20 @@ func observeUnbounded[M, PB, Hook, Pool, Poly, Cap, Flat any](t *testing.T, cont
 	}
 	t.Log(example)
 	return seen
+}
+
+// What a file declares for generated types is among the contenders, each once.
+func TestEveryDeclarationIsListed(t *testing.T) {
+	k := kitOfOrder()
+	all := contenders(k, new(message[plain.Order]))
+	for file, rows := range k.generated {
+		for _, row := range rows {
+			if at := slices.Index(all, row); at < 0 || slices.Contains(all[at+1:], row) {
+				t.Errorf("%s.go: a row is not listed once in suite.go", file)
+			}
+		}
+	}
+	if len(k.generated) < 15 || len(all) < 33 {
+		t.Errorf("%d files declare rows, there are %d", len(k.generated), len(all))
+	}
 }

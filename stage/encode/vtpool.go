@@ -12,6 +12,8 @@ type pooledMessage[V any] interface {
 
 // vtPool is vtprotobuf with its pools: each message is taken from a pool, decoded over what is left
 // in it, and returned. That is reuse, so it has no row in decode.
+//
+//encodegen:rows pbpool codec=vtprotobuf/pool=yes: vtPool(k.Pooled, k.FromPool)
 func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() *V) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=vtprotobuf/pool=yes",

@@ -12,6 +12,8 @@ type vtMessage[V any] interface {
 
 // vtprotobuf is PlanetScale's generated code for protobuf's wire format. With unsafe, the strings
 // and bytes that it decodes are parts of the input.
+//
+//encodegen:rows vtprotobuf codec=vtprotobuf: vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)
 func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=vtprotobuf",

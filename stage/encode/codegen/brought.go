@@ -94,7 +94,7 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	for _, write := range []func(*schema, string) error{
-		writeStructs, writePB, binding(structForm{pkg: "plain"}.write, "plain"), binding(structForm{pkg: "pb", pointers: true}.write, "pb"), binding(writeDiff, "diff"),
+		writeStructs, writePB, binding(structForm{pkg: "plain"}.write, "plain"), binding(structForm{pkg: "pb", pointers: true}.write, "pb"),
 	} {
 		if err := caught(write, s, b.Folder); err != nil {
 			return nil, err
@@ -194,7 +194,9 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 			overlay["stage/encode/"+filepath.Base(file)] = ""
 		}
 	}
-	overlay["stage/encode/messages.go"] = filepath.Join(b.Folder, "messages.go")
+	for _, name := range []string{"messages.go", "rows_gen.go"} {
+		overlay["stage/encode/"+name] = filepath.Join(b.Folder, name)
+	}
 	missing := func(path string) bool { // of a part that is lost
 		return slices.ContainsFunc(parts, func(p part) bool { return !s.has(p.name) && p.has(path) })
 	}
@@ -244,47 +246,6 @@ func (p part) has(path string) bool {
 	})
 }
 
-// A row is the constructor of a contender. Rows that need a part name the call that replaces theirs
-// if the part is lost.
-type row struct{ part, code, name string }
-
-// broughtRows are the contenders in suite.go, in the same order.
-var broughtRows = []row{
-	{"", "memcpy(msg)", ""},
-	{"", "protobuf(k.Protobuf, false)", ""},
-	{"", "protobuf(k.Protobuf, true)", ""},
-	{"vtprotobuf", "vtprotobuf(k.Protobuf, false)", "codec=vtprotobuf"},
-	{"vtprotobuf", "vtprotobuf(k.Protobuf, true)", ""},
-	{"pbpool", "vtPool(k.Pooled, k.FromPool)", "codec=vtprotobuf/pool=yes"},
-	{"pbfast", "pbFast(k.Protobuf, pbfastShared)", "codec=pbfast"},
-	{"pbfast", "pbFast(k.Protobuf, pbfastOwn)", ""},
-	{"pbfast", "pbFast(k.Protobuf, pbfastAlias)", ""},
-	{"pbhook", "pbFastHook(k.Hooked)", "codec=pbfast/hook=yes"},
-	{"easyproto", "easyProto(k.Plain, k.Easyproto, false)", "codec=easyproto"},
-	{"easyproto", "easyProto(k.Plain, k.Easyproto, true)", ""},
-	{"hyperpb", "hyperPB(k.Hyperpb, false)", "codec=hyperpb"},
-	{"hyperpb", "hyperPB(k.Hyperpb, true)", ""},
-	{"polymsg", "polyglotCodec(k.Polyglot, k.Optionals)", "codec=polyglot"},
-	{"msgp", "msgPack(k.Plain)", "codec=msgp"},
-	{"", "msgPackReflect(k.Plain)", ""},
-	{"", "avroBinary(k.Plain)", ""},
-	{"mus", "musFormat(k.Plain, k.Mus)", "codec=mus"},
-	{"capnmsg", "capnProto(k.Capnp)", "codec=capnp"},
-	{"flatmsg", "flatBuffers(k.Flatbuffers)", "codec=flatbuffers"},
-	{"", "cborMaps(k.Plain)", ""},
-	{"", "gobStream(k.Plain)", ""},
-	{"", "gobEach(k.Plain)", ""},
-	{"", "jsonStd(k.Plain, true)", ""},
-	{"", "jsonStd(k.Plain, false)", ""},
-	{"", "jsonV2(k.Plain)", ""},
-	{"", "protoJSON(k.Protobuf)", ""},
-	{"", "grpcGateway(k.Protobuf)", ""},
-	{"easyjson", "easyJSON(k.Plain)", "codec=easyjson"},
-	{"", "goJSON(k.Plain)", ""},
-	{"", "sonicJSON(k.Plain, true)", ""},
-	{"", "sonicJSON(k.Plain, false)", ""},
-}
-
 // writeBroughtSuite writes the main program, and the file that replaces the stage's own messages.
 func writeBroughtSuite(s *schema, b lab.Brought) error {
 	name := s.roots[0].Name()
@@ -298,22 +259,16 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 	if err := save(filepath.Join(b.Folder, "broughtpb.go"), []byte(source)); err != nil {
 		return err
 	}
-	out := newSource("encode", module+"/lab", s.module+"bind", s.module+"plain")
+	out := newSource("encode", module+"/lab", s.module+"plain")
 	out.f("// Suite returns the cases of the brought message.")
-	out.f("func Suite() lab.Suite {\nk := bind.%s()", name)
-	out.f("return broughtSuite(%q, message[plain.%s]{diff: k.Diff, read: k.Plain.Read, scalar: %v}, k.Protobuf, func(msg *message[plain.%s]) []contender[plain.%s] {", b.Config, name, !hasText(s), name, name)
-	out.f("return []contender[plain.%s]{", name)
-	for _, row := range broughtRows {
-		switch {
-		case s.has(row.part):
-			out.f("%s,", row.code)
-		case row.name != "":
-			why := strings.ReplaceAll(s.lost[row.part], b.Folder+string(filepath.Separator), "")
-			out.f("lostRow[plain.%s]{%q, %q},", name, row.name, why)
-		}
+	out.f("func Suite() lab.Suite {\nreturn broughtSuite(%q, message[plain.%s]{scalar: %v}, kitOf%s())\n}", b.Config, name, !hasText(s), name)
+	if err := out.save(filepath.Join(b.Folder, "messages.go")); err != nil {
+		return err
 	}
-	out.f("}\n})\n}")
-	return out.save(filepath.Join(b.Folder, "messages.go"))
+	for part, why := range s.lost {
+		s.lost[part] = strings.ReplaceAll(why, b.Folder+string(filepath.Separator), "")
+	}
+	return writeRows(s, filepath.Join(b.Folder, "rows_gen.go"))
 }
 
 // hasText reports whether the messages have any strings or bytes, which could share memory with the

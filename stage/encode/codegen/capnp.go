@@ -128,9 +128,7 @@ func writeCapnpBinding(s *schema, path string) error {
 	out := newSource("bind", "bytes", "math", "capnproto.org/go/capnp/v3", s.module+"capnmsg", s.module+"plain")
 	for _, md := range s.messages {
 		capnpBuild(out, md)
-		for _, w := range []capnpWalk{capnpTo, capnpRead, capnpMatch} {
-			w.write(out, md)
-		}
+		capnpForm.write(out, md, "To", "Read", "Match")
 	}
 	for _, md := range s.roots {
 		name := md.Name()
@@ -194,192 +192,58 @@ func capnpBuild(out *source, md protoreflect.MessageDescriptor) {
 	out.f("return nil\n}\n")
 }
 
-// A capnpWalk is a function over all fields of a message. Functions differ in what they do with a
-// value; getting the value is the same.
-type capnpWalk struct {
-	verb   string
-	params string // parameters after v, with %s for the message's name
-	result string
-	zero   string // what is returned beside an error
-	end    string
-	// nested, scalar and the others return lines of code. at is the plain field.
-	nested   func(fd protoreflect.FieldDescriptor, part, at string) string
-	scalar   func(fd protoreflect.FieldDescriptor, value, at string) string
-	presence func(has, at string) string // opens a block for a field that is present
-	before   func(fd protoreflect.FieldDescriptor, at string) string
-	entry    func(fd protoreflect.FieldDescriptor, at string) string
-	// counted opens a list.
-	counted func(fd protoreflect.FieldDescriptor, at string) string
-}
-
-var capnpTo = capnpWalk{
-	verb: "To", params: ", m *plain.%s", result: "error", zero: "",
-	end: "return nil",
-	nested: func(fd protoreflect.FieldDescriptor, part, at string) string {
-		return fmt.Sprintf("if err := capnTo%s(%s, %s); err != nil { return err }", fd.Message().Name(), part, pointer(at))
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, at string) string {
-		return fmt.Sprintf("%s = %s", at, capnpConvert(fd, value))
-	},
-	before: func(fd protoreflect.FieldDescriptor, at string) string {
-		if isBytes(fd) {
-			return ""
-		}
-		if isMessage(fd) {
-			return fmt.Sprintf("%s = new(plain.%s)", at, fd.Message().Name())
-		}
-		return fmt.Sprintf("%s = new(%s)", at, inPlain(fd))
-	},
-	presence: func(has, at string) string { return "if " + has + " {" },
-	counted: func(fd protoreflect.FieldDescriptor, at string) string {
-		if fd.IsMap() {
-			return fmt.Sprintf("%s = make(map[%s]%s, list.Len())", at, inPlain(fd.MapKey()), inPlain(fd.MapValue()))
-		}
-		return fmt.Sprintf("%s = make([]%s, list.Len())", at, inPlain(fd))
-	},
-	entry: func(fd protoreflect.FieldDescriptor, at string) string {
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("var y %s\nif err := capnTo%s(x, &y); err != nil { return err }\n%s[%s] = y", inPlain(elem), elem.Message().Name(), at, capnpConvert(fd.MapKey(), "k"))
-		}
-		return fmt.Sprintf("%s[%s] = %s", at, capnpConvert(fd.MapKey(), "k"), capnpConvert(fd.MapValue(), "x"))
-	},
-}
-
-var capnpRead = capnpWalk{
-	verb: "Read", params: "", result: "(sum uint64, err error)", zero: "0, ",
-	end: "return sum, nil",
-	nested: func(fd protoreflect.FieldDescriptor, part, at string) string {
-		return fmt.Sprintf("n, err := capnRead%s(%s)\nif err != nil { return 0, err }\nsum += n", fd.Message().Name(), part)
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, at string) string {
-		return "sum += " + readScalar(fd, value)
-	},
-	before:   func(protoreflect.FieldDescriptor, string) string { return "sum++" },
-	presence: func(has, at string) string { return "if " + has + " {" },
-	counted:  func(protoreflect.FieldDescriptor, string) string { return "sum += uint64(list.Len())" },
-	entry: func(fd protoreflect.FieldDescriptor, at string) string {
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("n, err := capnRead%s(x)\nif err != nil { return 0, err }\nsum += %s + n", elem.Message().Name(), readScalar(fd.MapKey(), "k"))
-		}
-		return fmt.Sprintf("sum += %s + %s", readScalar(fd.MapKey(), "k"), readScalar(fd.MapValue(), "x"))
-	},
-}
-
-var capnpMatch = capnpWalk{
-	verb: "Match", params: ", m *plain.%s", result: "(bool, error)", zero: "false, ",
-	end: "return true, nil",
-	nested: func(fd protoreflect.FieldDescriptor, part, at string) string {
-		return fmt.Sprintf("if same, err := capnMatch%s(%s, %s); !same { return false, err }", fd.Message().Name(), part, pointer(at))
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, at string) string {
-		if fd.Kind() == protoreflect.StringKind {
-			value = "string(" + value + ")"
-		}
-		return fmt.Sprintf("if !(%s) { return false, nil }", sameScalar(fd, value, at))
-	},
-	before: func(protoreflect.FieldDescriptor, string) string { return "" },
-	presence: func(has, at string) string {
-		return fmt.Sprintf("if %s != (%s != nil) { return false, nil }\nif %s != nil {", has, at, at)
-	},
-	counted: func(_ protoreflect.FieldDescriptor, at string) string {
-		return fmt.Sprintf("if list.Len() != len(%s) { return false, nil }", at)
-	},
-	entry: func(fd protoreflect.FieldDescriptor, at string) string {
-		key := capnpConvert(fd.MapKey(), "k")
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("y, ok := %s[%s]\nif !ok { return false, nil }\nif same, err := capnMatch%s(x, &y); !same { return false, err }", at, key, elem.Message().Name())
-		}
-		x := "x"
-		if fd.MapValue().Kind() == protoreflect.StringKind {
-			x = "string(x)"
-		}
-		return fmt.Sprintf("if y, ok := %s[%s]; !ok || !(%s) { return false, nil }", at, key, sameScalar(fd.MapValue(), x, "y"))
-	},
-}
-
-// pointer returns an expression for the address of at.
-func pointer(at string) string {
-	if rest, ok := strings.CutPrefix(at, "(*"); ok {
-		return strings.TrimSuffix(rest, ")")
-	}
-	return "&" + at
-}
-
-// capnpConvert returns an expression of the plain type.
-func capnpConvert(fd protoreflect.FieldDescriptor, value string) string {
-	switch {
-	case isEnum(fd):
-		return "plain." + string(fd.Enum().Name()) + "(" + value + ")"
-	case fd.Kind() == protoreflect.StringKind:
-		return "string(" + value + ")"
-	}
-	return value
-}
-
-func (w capnpWalk) write(out *source, md protoreflect.MessageDescriptor) {
-	params := w.params
-	if params != "" {
-		params = fmt.Sprintf(params, md.Name())
-	}
-	out.f("func capn%s%s(v capnmsg.%s%s) %s {", w.verb, md.Name(), md.Name(), params, w.result)
-	// get declares x, the value of an accessor; text is read as bytes.
-	get := func(fd protoreflect.FieldDescriptor, variable, holder, accessor, args string) {
-		if fd.Kind() == protoreflect.StringKind {
-			if accessor == "At" {
-				accessor = "BytesAt"
-			} else {
-				accessor += "Bytes"
-			}
-		}
-		if capnpPointer(fd) {
-			out.f("%s, err := %s.%s(%s)\nif err != nil { return %serr }", variable, holder, accessor, args, w.zero)
+// capnpGet declares a variable with an accessor's value. Text is read as bytes.
+func capnpGet(c *walk, fd protoreflect.FieldDescriptor, variable, holder, accessor, args string) {
+	if fd.Kind() == protoreflect.StringKind {
+		if accessor == "At" {
+			accessor = "BytesAt"
 		} else {
-			out.f("%s := %s.%s(%s)", variable, holder, accessor, args)
+			accessor += "Bytes"
 		}
 	}
-	for _, fd := range fieldsOf(md) {
-		name, at := capnpGoName(fd), "m."+goName(fd)
-		use := func(variable, at string) {
-			if isMessage(fd) {
-				out.f("%s", w.nested(fd, variable, at))
-			} else {
-				out.f("%s", w.scalar(fd, variable, at))
-			}
-		}
-		switch shapeOf(fd) {
-		case single:
-			out.f("{")
-			get(fd, "x", "v", name, "")
-			use("x", at)
-			out.f("}")
-		case optional:
-			has := "v.With" + name + "()"
-			if isMessage(fd) {
-				has = "v.Has" + name + "()"
-			}
-			out.f("%s\n%s", w.presence(has, at), w.before(fd, at))
-			get(fd, "x", "v", name, "")
-			if isBytes(fd) {
-				use("append([]byte{}, x...)", at) // a list with no elements differs from no list.
-			} else {
-				use("x", "(*"+at+")")
-			}
-			out.f("}")
-		case repeated:
-			out.f("{\nlist, err := v.%s()\nif err != nil { return %serr }\n%s\nfor i := range list.Len() {", name, w.zero, w.counted(fd, at))
-			if isMessage(fd) {
-				out.f("x := list.At(i)")
-			} else {
-				get(fd, "x", "list", "At", "i")
-			}
-			use("x", at+"[i]")
-			out.f("}\n}")
-		case mapped:
-			out.f("{\nlist, err := v.%s()\nif err != nil { return %serr }\n%s\nfor i := range list.Len() {\nentry := list.At(i)", name, w.zero, w.counted(fd, at))
-			get(fd.MapKey(), "k", "entry", "Key", "")
-			get(fd.MapValue(), "x", "entry", "Value", "")
-			out.f("%s\n}\n}", w.entry(fd, at))
-		}
+	if capnpPointer(fd) && !(isMessage(fd) && accessor == "At") {
+		c.f("%s, err := %s.%s(%s)\n%s", variable, holder, accessor, args, c.failed())
+	} else {
+		c.f("%s := %s.%s(%s)", variable, holder, accessor, args)
 	}
-	out.f("%s\n}\n", w.end)
 }
+
+// capnpList opens the loop over a list.
+func capnpList(c *walk, fd protoreflect.FieldDescriptor, open func(length string)) {
+	c.f("{\nlist, err := v.%s()\n%s", capnpGoName(fd), c.failed())
+	open("list.Len()")
+	c.f("for i := range list.Len() {")
+}
+
+var capnpForm = byPrefix(&form{
+	fails: true, byteText: true,
+	single: func(c *walk, fd protoreflect.FieldDescriptor, use func(x string)) {
+		c.f("{")
+		capnpGet(c, fd, "x", "v", capnpGoName(fd), "")
+		use("x")
+		c.f("}")
+	},
+	optional: func(c *walk, fd protoreflect.FieldDescriptor, open func(has string), use func(x string)) {
+		if isMessage(fd) {
+			open("v.Has" + capnpGoName(fd) + "()")
+		} else {
+			open("v.With" + capnpGoName(fd) + "()")
+		}
+		capnpGet(c, fd, "x", "v", capnpGoName(fd), "")
+		use("x")
+	},
+	list: func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(x string)) {
+		capnpList(c, fd, open)
+		capnpGet(c, fd, "x", "list", "At", "i")
+		use("x")
+		c.f("}\n}")
+	},
+	entries: func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(k, x string)) {
+		capnpList(c, fd, open)
+		c.f("entry := list.At(i)")
+		capnpGet(c, fd.MapKey(), "k", "entry", "Key", "")
+		capnpGet(c, fd.MapValue(), "x", "entry", "Value", "")
+		use("k", "x")
+		c.f("}\n}")
+	},
+}, "capn", "capnmsg.")

@@ -13,7 +13,8 @@
 //     from them;
 //  4. the messages that pbfast's own tests use, in its module;
 //  5. package bind: for each of these forms the conversions from and to the plain structs, a
-//     function that reads every field, and one that compares every field.
+//     function that reads every field, and one that compares every field;
+//  6. the rows that contenders declare for generated types.
 //
 // Generators run from tools/go.mod, which pins their versions; capnp and flatc are the system's. It
 // does not need protoc: it compiles the .proto files itself.
@@ -61,6 +62,9 @@ func BuiltIn(ctx context.Context, tree string) error {
 		{"Cap'n Proto form", writeCapnp},
 		{"FlatBuffers form", writeFlatbuffers},
 		{"bindings", writeBindings},
+		{"rows", func(s *schema, _ string) error {
+			return writeRows(s, filepath.Join(tree, "stage", "encode", "rows_gen.go"))
+		}},
 	} {
 		if err := step.do(s, internal); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -114,9 +114,7 @@ func writeFlatbuffersBinding(s *schema, path string) error {
 	out := newSource("bind", "bytes", "math", s.module+"flatmsg", s.module+"plain", "flatbuffers github.com/google/flatbuffers/go")
 	for _, md := range s.messages {
 		flatBuild(out, md)
-		flatTo.write(out, md)
-		flatRead.write(out, md)
-		flatMatch.write(out, md)
+		flatForm.write(out, md, "To", "Read", "Match")
 	}
 	for _, md := range s.roots {
 		name := md.Name()
@@ -220,131 +218,66 @@ func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 	out.f("return flatmsg.%sEnd(b.Builder)\n}\n", md.Name())
 }
 
-// A flatWalk is a function over all fields of a table, like capnpWalk.
-type flatWalk struct {
-	verb, params, result, end string
-	nested                    func(fd protoreflect.FieldDescriptor, part, at string) string
-	scalar                    func(fd protoreflect.FieldDescriptor, value, at string) string
-	presence                  func(has, at string) string
-	before                    func(fd protoreflect.FieldDescriptor, at string) string
-	counted                   func(fd protoreflect.FieldDescriptor, length, at string) string
-	entry                     func(fd protoreflect.FieldDescriptor, key, value, at string) string
-}
-
-var flatTo = flatWalk{
-	verb: "To", params: ", m *plain.%s",
-	nested: func(fd protoreflect.FieldDescriptor, part, at string) string {
-		return fmt.Sprintf("flatTo%s(%s, %s)", fd.Message().Name(), part, pointer(at))
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, at string) string {
-		return at + " = " + capnpConvert(fd, value)
-	},
-	presence: func(has, _ string) string { return "if " + has + " {" },
-	before:   capnpTo.before,
-	counted: func(fd protoreflect.FieldDescriptor, length, at string) string {
-		if fd.IsMap() {
-			return fmt.Sprintf("%s = make(map[%s]%s, %s)", at, inPlain(fd.MapKey()), inPlain(fd.MapValue()), length)
-		}
-		return fmt.Sprintf("%s = make([]%s, %s)", at, inPlain(fd), length)
-	},
-	entry: func(fd protoreflect.FieldDescriptor, key, value, at string) string {
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("var part flatmsg.%s\nvar y %s\nif entry.Value(&part) != nil { flatTo%s(&part, &y) }\n%s[%s] = y", elem.Message().Name(), inPlain(elem), elem.Message().Name(), at, capnpConvert(fd.MapKey(), key))
-		}
-		return fmt.Sprintf("%s[%s] = %s", at, capnpConvert(fd.MapKey(), key), capnpConvert(fd.MapValue(), value))
-	},
-}
-
-var flatRead = flatWalk{
-	verb: "Read", result: "(sum uint64)", end: "return sum",
-	nested: func(fd protoreflect.FieldDescriptor, part, _ string) string {
-		return fmt.Sprintf("sum += flatRead%s(%s)", fd.Message().Name(), part)
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, _ string) string {
-		return "sum += " + readScalar(fd, value)
-	},
-	presence: func(has, _ string) string { return "if " + has + " {" },
-	before:   func(protoreflect.FieldDescriptor, string) string { return "sum++" },
-	counted: func(_ protoreflect.FieldDescriptor, length, _ string) string {
-		return "sum += uint64(" + length + ")"
-	},
-	entry: func(fd protoreflect.FieldDescriptor, key, value, _ string) string {
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("var part flatmsg.%s\nsum += %s\nif entry.Value(&part) != nil { sum += flatRead%s(&part) }", elem.Message().Name(), readScalar(fd.MapKey(), key), elem.Message().Name())
-		}
-		return fmt.Sprintf("sum += %s + %s", readScalar(fd.MapKey(), key), readScalar(fd.MapValue(), value))
-	},
-}
-
-var flatMatch = flatWalk{
-	verb: "Match", params: ", m *plain.%s", result: "bool", end: "return true",
-	nested: func(fd protoreflect.FieldDescriptor, part, at string) string {
-		return fmt.Sprintf("if !flatMatch%s(%s, %s) { return false }", fd.Message().Name(), part, pointer(at))
-	},
-	scalar: func(fd protoreflect.FieldDescriptor, value, at string) string {
-		if fd.Kind() == protoreflect.StringKind {
-			value = "string(" + value + ")"
-		}
-		return fmt.Sprintf("if !(%s) { return false }", sameScalar(fd, value, at))
-	},
-	presence: func(has, at string) string {
-		return fmt.Sprintf("if (%s) != (%s != nil) { return false }\nif %s != nil {", has, at, at)
-	},
-	before: func(protoreflect.FieldDescriptor, string) string { return "" },
-	counted: func(_ protoreflect.FieldDescriptor, length, at string) string {
-		return fmt.Sprintf("if %s != len(%s) { return false }", length, at)
-	},
-	entry: func(fd protoreflect.FieldDescriptor, key, value, at string) string {
-		key = capnpConvert(fd.MapKey(), key)
-		if elem := fd.MapValue(); isMessage(elem) {
-			return fmt.Sprintf("var part flatmsg.%s\ny, ok := %s[%s]\nif !ok || entry.Value(&part) == nil || !flatMatch%s(&part, &y) { return false }", elem.Message().Name(), at, key, elem.Message().Name())
-		}
-		if fd.MapValue().Kind() == protoreflect.StringKind {
-			value = "string(" + value + ")"
-		}
-		return fmt.Sprintf("if y, ok := %s[%s]; !ok || !(%s) { return false }", at, key, sameScalar(fd.MapValue(), value, "y"))
-	},
-}
-
-func (w flatWalk) write(out *source, md protoreflect.MessageDescriptor) {
-	params := w.params
-	if params != "" {
-		params = fmt.Sprintf(params, md.Name())
+// flatValue is a scalar field's value; of text, its bytes.
+func flatValue(holder, name string, fd protoreflect.FieldDescriptor) string {
+	if isBytes(fd) {
+		name += "Bytes"
 	}
-	out.f("func flat%s%s(v *flatmsg.%s%s) %s {", w.verb, md.Name(), md.Name(), params, w.result)
-	for _, fd := range fieldsOf(md) {
+	return holder + "." + name + "()"
+}
+
+var flatForm = byPrefix(&form{
+	byteText: true,
+	single: func(c *walk, fd protoreflect.FieldDescriptor, use func(x string)) {
+		if !isMessage(fd) {
+			use(flatValue("v", goName(fd), fd))
+			return
+		}
+		c.f("{\nvar part flatmsg.%s\nif v.%s(&part) != nil {", fd.Message().Name(), goName(fd))
+		use("&part")
+		c.f("}\n}")
+	},
+	optional: func(c *walk, fd protoreflect.FieldDescriptor, open func(has string), use func(x string)) {
 		name := goName(fd)
-		at := "m." + name
-		length := "v." + name + "Length()"
-		value := "v." + name + "()"
-		if fd.Kind() == protoreflect.BytesKind {
-			value = "v." + name + "Bytes()"
+		if !isMessage(fd) && !flatOffset(fd) {
+			open("v.With" + name + "()")
+			use(flatValue("v", name, fd))
+			return
 		}
-		switch kind := shapeOf(fd); {
-		case kind == single && isMessage(fd):
-			out.f("{\nvar part flatmsg.%s\nif v.%s(&part) != nil {\n%s\n}\n}", fd.Message().Name(), name, w.nested(fd, "&part", at))
-		case kind == single:
-			out.f("%s", w.scalar(fd, value, at))
-		case kind == optional && isMessage(fd):
-			out.f("{\nvar part flatmsg.%s\nhas := v.%s(&part) != nil\n%s\n%s\n%s\n}\n}", fd.Message().Name(), name, w.presence("has", at), w.before(fd, at), w.nested(fd, "&part", "(*"+at+")"))
-		case kind == optional && flatOffset(fd):
-			out.f("{\nx := %s\n%s\n%s\n%s\n}\n}", value, w.presence("x != nil", at), w.before(fd, at), w.scalar(fd, "x", deref(fd, at)))
-		case kind == optional:
-			out.f("%s\n%s\n%s\n}", w.presence("v.With"+name+"()", at), w.before(fd, at), w.scalar(fd, value, "*"+at))
-		case kind == repeated:
-			out.f("%s", w.counted(fd, length, at))
-			if isMessage(fd) {
-				out.f("{\nvar part flatmsg.%s\nfor i := range %s {\nv.%s(&part, i)\n%s\n}\n}", fd.Message().Name(), length, name, w.nested(fd, "&part", at+"[i]"))
-			} else {
-				out.f("for i := range %s {\n%s\n}", length, w.scalar(fd, "v."+name+"(i)", at+"[i]"))
-			}
-		case kind == mapped:
-			entryValue := "entry.Value()"
-			if isBytes(fd.MapValue()) {
-				entryValue = "entry.ValueBytes()"
-			}
-			out.f("%s\n{\nvar entry flatmsg.%s\nfor i := range %s {\nv.%s(&entry, i)\n%s\n}\n}", w.counted(fd, length, at), capnpEntry(fd), length, name, w.entry(fd, "entry.Key()", entryValue, at))
+		x, has := "x", "x != nil"
+		if isMessage(fd) {
+			x, has = "&part", "has"
+			c.f("{\nvar part flatmsg.%s\nhas := v.%s(&part) != nil", fd.Message().Name(), name)
+		} else {
+			c.f("{\nx := %s", flatValue("v", name, fd))
 		}
-	}
-	out.f("%s\n}\n", w.end)
-}
+		open(has)
+		use(x)
+		c.f("}")
+	},
+	list: func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(x string)) {
+		name := goName(fd)
+		open("v." + name + "Length()")
+		if !isMessage(fd) {
+			c.f("for i := range v.%sLength() {", name)
+			use("v." + name + "(i)")
+			c.f("}")
+			return
+		}
+		c.f("{\nvar part flatmsg.%s\nfor i := range v.%sLength() {\nv.%s(&part, i)", fd.Message().Name(), name, name)
+		use("&part")
+		c.f("}\n}")
+	},
+	entries: func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(k, x string)) {
+		name, elem := goName(fd), fd.MapValue()
+		open("v." + name + "Length()")
+		c.f("{\nvar entry flatmsg.%s\nfor i := range v.%sLength() {\nv.%s(&entry, i)", capnpEntry(fd), name, name)
+		x := flatValue("entry", "Value", elem)
+		if isMessage(elem) {
+			x = "&part"
+			c.f("var part flatmsg.%s\nif entry.Value(&part) == nil { %s }", elem.Message().Name(), c.absent())
+		}
+		use("entry.Key()", x)
+		c.f("}\n}")
+	},
+}, "flat", "*flatmsg.")

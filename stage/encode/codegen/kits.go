@@ -2,84 +2,70 @@ package codegen
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeKits writes, for every root message T, the function T, which returns everything that
-// contenders need to know about it.
+// writeKits writes, for every root message T, the struct TKit of its forms and what else contenders
+// need to know about it, and the function T, which returns it.
 func writeKits(s *schema, path string) error {
-	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go", s.module + "plain"}
-	for _, pkg := range kitPackages {
+	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go", "mus github.com/mus-format/mus-go", s.module + "plain"}
+	for _, pkg := range []string{"pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"} {
 		if s.has(pkg) {
 			imports = append(imports, s.module+pkg)
 		}
 	}
 	out := newSource("bind", imports...)
 	for _, md := range s.roots {
-		name := md.Name()
-		kit := fmt.Sprintf("Kit[plain.%s", name)
-		for _, pkg := range kitPackages {
-			if s.has(pkg) {
-				kit += fmt.Sprintf(", %s.%s", pkg, name)
-			} else {
-				kit += ", struct{}"
-			}
-		}
-		kit += "]"
-		out.f("// %s is the kit of message %s.", name, name)
-		out.f("func %s() %s {\nreturn %s{", name, kit, kit)
-		out.f("Diff: Diff%s,", name)
-		out.f("Optionals: %v,", hasOptionals(md))
-		for _, form := range structForms {
-			if !s.has(form.pkg) {
-				continue
-			}
-			out.f("%s: Form[plain.%s, %s.%s]{", kitField[form.pkg], name, form.pkg, name)
-			if form.pkg == "plain" {
-				out.f("From: func(m *plain.%s) *plain.%s { return m },", name, name)
-				out.f("To: func(v, m *plain.%s) error { *m = *v; return nil },", name)
-			} else {
-				out.f("From: %s,", form.fn("from", name))
-				out.f("To: func(v *%s.%s, m *plain.%s) error { %s(v, m); return nil },", form.pkg, name, name, form.fn("to", name))
-			}
-			out.f("Read: %s,\nSame: %s,\n},", form.fn("use", name), form.fn("same", name))
-		}
-		if s.has("pbpool") {
-			out.f("FromPool: pbpool.%sFromVTPool,", name)
-		}
-		if s.has("easyproto") {
-			out.f("Easyproto: Easyproto[plain.%s]{Marshal: easyMarshal%s, Unmarshal: easyDecode%s, UnmarshalAlias: easyDecodeAlias%s},", name, name, name, name)
-		}
-		if s.has("mus") {
-			out.f("Mus: mus%s{},", name)
-		}
-		if s.has("hyperpb") {
-			out.f("Hyperpb: Hyperpb[plain.%s]{Descriptor: (*pb.%s)(nil).ProtoReflect().Descriptor, Form: hyperForm%s},", name, name, name)
-		}
-		if s.has("capnmsg") {
-			out.f("Capnp: Capnp[plain.%s, capnmsg.%s]{", name, name)
-			out.f("Build: capnBuildRoot%s,", name)
-			out.f("Root: func(msg *capnp.Message, v *capnmsg.%s) (err error) { *v, err = capnmsg.ReadRoot%s(msg); return err },", name, name)
-			out.f("To: func(v *capnmsg.%s, m *plain.%s) error { *m = plain.%s{}; return capnTo%s(*v, m) },", name, name, name, name)
-			out.f("Read: capnUse%s,\nSame: capnSame%s,\n},", name, name)
-		}
-		if s.has("flatmsg") {
-			out.f("Flatbuffers: Flatbuffers[plain.%s, flatmsg.%s]{", name, name)
-			out.f("Build: flatBuildRoot%s,", name)
-			out.f("Root: func(data []byte, v *flatmsg.%s) { v.Init(data, flatbuffers.GetUOffsetT(data)) },", name)
-			out.f("To: func(v *flatmsg.%s, m *plain.%s) error { *m = plain.%s{}; flatTo%s(v, m); return nil },", name, name, name, name)
-			out.f("Read: flatUse%s,\nSame: flatSame%s,\n},", name, name)
-		}
-		out.f("}\n}\n")
+		writeKit(s, out, md)
 	}
 	return out.save(path)
 }
 
-// kitPackages are the packages of a kit's type parameters after the first.
-var kitPackages = []string{"pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"}
+func writeKit(s *schema, out *source, md protoreflect.MessageDescriptor) {
+	name := string(md.Name())
+	declared, values := new(source), new(source)
+	// field adds a field of the kit; • stands for the message's name.
+	field := func(needs, field, typ, value string) {
+		if s.has(needs) {
+			declared.f("%s %s", field, strings.ReplaceAll(typ, "•", name))
+			values.f("%s: %s,", field, strings.ReplaceAll(value, "•", name))
+		}
+	}
+	field("", "Optionals", "bool", fmt.Sprint(hasOptionals(md)))
+	for _, sf := range structForms {
+		typ := "Form[plain.•, " + sf.pkg + ".•]"
+		from, to := "func(m *plain.•) *plain.• { return m }", "func(v, m *plain.•) error { *m = *v; return nil }"
+		if sf.pkg != "plain" {
+			from = sf.pkg + "From•"
+			to = fmt.Sprintf("func(v *%s.•, m *plain.•) error { %sTo•(v, m); return nil }", sf.pkg, sf.pkg)
+		}
+		field(sf.pkg, kitField[sf.pkg], typ, fmt.Sprintf("%s{\nFrom: %s,\nTo: %s,\nRead: %sUse•,\nSame: %sSame•,\n}", typ, from, to, sf.pkg, sf.pkg))
+	}
+	field("pbpool", "FromPool", "func() *pbpool.•", "pbpool.•FromVTPool")
+	field("easyproto", "Easyproto", "Easyproto[plain.•]", "Easyproto[plain.•]{Marshal: easyMarshal•, Unmarshal: easyDecode•, UnmarshalAlias: easyDecodeAlias•}")
+	field("mus", "Mus", "mus.Serializer[plain.•]", "mus•{}")
+	field("hyperpb", "Hyperpb", "Hyperpb[plain.•]", "Hyperpb[plain.•]{Descriptor: (*pb.•)(nil).ProtoReflect().Descriptor, Form: hyperForm•}")
+	field("capnmsg", "Capnp", "Capnp[plain.•, capnmsg.•]", `Capnp[plain.•, capnmsg.•]{
+		Build: capnBuildRoot•,
+		Root: func(msg *capnp.Message, v *capnmsg.•) (err error) { *v, err = capnmsg.ReadRoot•(msg); return err },
+		To: func(v *capnmsg.•, m *plain.•) error { return capnTo•(*v, m) },
+		Read: capnUse•,
+		Same: capnSame•,
+	}`)
+	field("flatmsg", "Flatbuffers", "Flatbuffers[plain.•, flatmsg.•]", `Flatbuffers[plain.•, flatmsg.•]{
+		Build: flatBuildRoot•,
+		Root: func(data []byte, v *flatmsg.•) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
+		To: func(v *flatmsg.•, m *plain.•) error { flatTo•(v, m); return nil },
+		Read: flatUse•,
+		Same: flatSame•,
+	}`)
+	out.f("// %sKit is what contenders need to know about message %s.\ntype %sKit struct {\n%s}\n", name, name, name, declared)
+	out.f("// %s is the kit of message %s.\nfunc %s() %sKit {\nreturn %sKit{\n%s}\n}\n", name, name, name, name, name, values)
+}
 
-// kitField maps forms to the fields of bind.Kit.
+// kitField maps forms to the fields of kits.
 var kitField = map[string]string{"plain": "Plain", "pb": "Protobuf", "pbhook": "Hooked", "pbpool": "Pooled", "polymsg": "Polyglot"}
 
 // hasOptionals reports whether the message has an optional scalar.

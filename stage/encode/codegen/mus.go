@@ -1,6 +1,10 @@
 package codegen
 
-import "google.golang.org/protobuf/reflect/protoreflect"
+import (
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
 
 // writeMus writes serializers for mus in the way its README shows and its own generator writes
 // them: for every message T a type musT with Size, Marshal, Unmarshal and Skip, built from the
@@ -66,30 +70,19 @@ func musSerializer(out *source, md protoreflect.MessageDescriptor) {
 		}
 	}
 	out.f("type mus%s struct{}\n", name)
-	out.f("func (mus%s) Size(v plain.%s) (n int) {", name, name)
-	for _, fd := range fieldsOf(md) {
-		out.f("n += %s.Size(v.%s)", musField(fd), goName(fd))
+	// each writes a line for each field, of its serializer and its name.
+	each := func(head, line, end string) {
+		out.f("func (mus%s) %s {", name, strings.ReplaceAll(head, "•", string(name)))
+		if strings.Contains(line, "n1") && md.Fields().Len() > 0 {
+			out.f("var n1 int")
+		}
+		for _, fd := range fieldsOf(md) {
+			out.f("%s", strings.NewReplacer("S.", musField(fd)+".", "v.F", "v."+goName(fd)).Replace(line))
+		}
+		out.f("%s\n}\n", end)
 	}
-	out.f("return n\n}\n")
-	out.f("func (mus%s) Marshal(v plain.%s, bs []byte) (n int) {", name, name)
-	for _, fd := range fieldsOf(md) {
-		out.f("n += %s.Marshal(v.%s, bs[n:])", musField(fd), goName(fd))
-	}
-	out.f("return n\n}\n")
-	out.f("func (mus%s) Unmarshal(bs []byte) (v plain.%s, n int, err error) {", name, name)
-	if md.Fields().Len() > 0 {
-		out.f("var n1 int")
-	}
-	for _, fd := range fieldsOf(md) {
-		out.f("v.%s, n1, err = %s.Unmarshal(bs[n:])\nn += n1\nif err != nil { return v, n, err }", goName(fd), musField(fd))
-	}
-	out.f("return v, n, nil\n}\n")
-	out.f("func (mus%s) Skip(bs []byte) (n int, err error) {", name)
-	if md.Fields().Len() > 0 {
-		out.f("var n1 int")
-	}
-	for _, fd := range fieldsOf(md) {
-		out.f("n1, err = %s.Skip(bs[n:])\nn += n1\nif err != nil { return n, err }", musField(fd))
-	}
-	out.f("return n, nil\n}\n")
+	each("Size(v plain.•) (n int)", "n += S.Size(v.F)", "return n")
+	each("Marshal(v plain.•, bs []byte) (n int)", "n += S.Marshal(v.F, bs[n:])", "return n")
+	each("Unmarshal(bs []byte) (v plain.•, n int, err error)", "v.F, n1, err = S.Unmarshal(bs[n:])\nn += n1\nif err != nil { return v, n, err }", "return v, n, nil")
+	each("Skip(bs []byte) (n int, err error)", "n1, err = S.Skip(bs[n:])\nn += n1\nif err != nil { return n, err }", "return n, nil")
 }

@@ -146,28 +146,6 @@ func realOneof(fd protoreflect.FieldDescriptor) protoreflect.OneofDescriptor {
 	return nil
 }
 
-// reaches reports whether a message can contain one of its own type, at any depth.
-func reaches(md protoreflect.MessageDescriptor) bool {
-	seen := map[protoreflect.FullName]bool{}
-	var within func(protoreflect.MessageDescriptor) bool
-	within = func(part protoreflect.MessageDescriptor) bool {
-		for _, fd := range fieldsOf(part) {
-			if fd.IsMap() {
-				fd = fd.MapValue()
-			}
-			if !isMessage(fd) || seen[fd.Message().FullName()] {
-				continue
-			}
-			seen[fd.Message().FullName()] = true
-			if fd.Message() == md || within(fd.Message()) {
-				return true
-			}
-		}
-		return false
-	}
-	return within(md)
-}
-
 // goName returns the name that protobuf's own generator gives to a field: CreatedUnixMs for
 // created_unix_ms.
 func goName(fd protoreflect.FieldDescriptor) string { return camel(string(fd.Name())) }

@@ -4,19 +4,17 @@
 // FlatBuffers table. The plain form is a Go struct as one would write it by hand. Corpora are made
 // in it, and every proof compares in it. For each form and message, generated functions convert
 // from and to the plain form, read every field, and compare every field. The same generator makes
-// them for all forms. What contenders pay for reading what they decoded therefore differs only by
+// them for all forms, and for each message a kit of its forms. What contenders pay for reading what they decoded therefore differs only by
 // how their form stores a field.
 package bind
 
 import (
-	"fmt"
 	"math"
 
 	"buf.build/go/hyperpb"
 	"capnproto.org/go/capnp/v3"
 	"github.com/VictoriaMetrics/easyproto"
 	flatbuffers "github.com/google/flatbuffers/go"
-	"github.com/mus-format/mus-go"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -31,28 +29,6 @@ type Form[M, V any] struct {
 	Read func(v *V, m *M) (uint64, error)
 	// Same compares every field of v with m and returns 1 if all are equal, else 0.
 	Same func(v *V, m *M) (uint64, error)
-}
-
-// A Kit is what contenders need to know about one message: its plain struct M, its form PB for
-// protobuf, Hook for protobuf with pbfast's methods, Pool for vtprotobuf's pools, and so on.
-type Kit[M, PB, Hook, Pool, Poly, Cap, Flat any] struct {
-	// Diff names the first field in which two messages differ, and how; it returns "" if they do
-	// not. Empty and nil slices and maps are equal, and so are any two NaNs; 0 and -0 are not.
-	Diff func(got, want *M) string
-	// Optionals says that the message has optional scalars.
-	Optionals bool
-
-	Plain       Form[M, M]
-	Protobuf    Form[M, PB]
-	Hooked      Form[M, Hook] // protobuf uses pbfast to encode and decode it
-	Pooled      Form[M, Pool]
-	FromPool    func() *Pool
-	Polyglot    Form[M, Poly]
-	Easyproto   Easyproto[M]
-	Mus         mus.Serializer[M]
-	Hyperpb     Hyperpb[M]
-	Capnp       Capnp[M, Cap]
-	Flatbuffers Flatbuffers[M, Flat]
 }
 
 // Easyproto has the functions that one writes by hand for easyproto, on the plain struct. Unmarshal
@@ -125,37 +101,4 @@ func bit(b bool) uint64 {
 		return 1
 	}
 	return 0
-}
-
-type (
-	presence bool
-	count    int
-)
-
-func (p presence) String() string {
-	if p {
-		return "present"
-	}
-	return "absent"
-}
-
-func (c count) String() string { return fmt.Sprintf("%d elements", int(c)) }
-
-// differ describes how a field differs, in few words however long the values are.
-func differ[T any](at string, got, want T) string {
-	return fmt.Sprintf("%s: got %s, want %s", at, brief(got), brief(want))
-}
-
-func brief(value any) string {
-	var s string
-	switch value := value.(type) {
-	case string, []byte:
-		s = fmt.Sprintf("%q", value)
-	default:
-		s = fmt.Sprint(value)
-	}
-	if len(s) > 60 {
-		s = s[:57] + "..."
-	}
-	return s
 }

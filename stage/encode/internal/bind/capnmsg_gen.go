@@ -56,6 +56,7 @@ func capnBuildBenchmark(m *plain.Benchmark, v capnmsg.Benchmark) error {
 }
 
 func capnToBenchmark(v capnmsg.Benchmark, m *plain.Benchmark) error {
+	*m = plain.Benchmark{}
 	{
 		x, err := v.MessageTextBytes()
 		if err != nil {
@@ -228,6 +229,7 @@ func capnBuildEmbeddedMessage(m *plain.EmbeddedMessage, v capnmsg.EmbeddedMessag
 }
 
 func capnToEmbeddedMessage(v capnmsg.EmbeddedMessage, m *plain.EmbeddedMessage) error {
+	*m = plain.EmbeddedMessage{}
 	{
 		x, err := v.EmbeddedData()
 		if err != nil {
@@ -282,6 +284,7 @@ func capnBuildMap(m *plain.Map, v capnmsg.Map) error {
 }
 
 func capnToMap(v capnmsg.Map, m *plain.Map) error {
+	*m = plain.Map{}
 	{
 		list, err := v.BuiltMap()
 		if err != nil {
@@ -295,7 +298,9 @@ func capnToMap(v capnmsg.Map, m *plain.Map) error {
 				return err
 			}
 			x := entry.Value()
-			m.BuiltMap[string(k)] = x
+			var y float64
+			y = x
+			m.BuiltMap[string(k)] = y
 		}
 	}
 	return nil
@@ -315,7 +320,8 @@ func capnReadMap(v capnmsg.Map) (sum uint64, err error) {
 				return 0, err
 			}
 			x := entry.Value()
-			sum += Text(k) + math.Float64bits(x)
+			sum += Text(k)
+			sum += math.Float64bits(x)
 		}
 	}
 	return sum, nil
@@ -337,7 +343,11 @@ func capnMatchMap(v capnmsg.Map, m *plain.Map) (bool, error) {
 				return false, err
 			}
 			x := entry.Value()
-			if y, ok := m.BuiltMap[string(k)]; !ok || !(sameDouble(x, y)) {
+			y, ok := m.BuiltMap[string(k)]
+			if !ok {
+				return false, nil
+			}
+			if !(sameDouble(x, y)) {
 				return false, nil
 			}
 		}
@@ -354,6 +364,7 @@ func capnBuildEnumMessage(m *plain.EnumMessage, v capnmsg.EnumMessage) error {
 }
 
 func capnToEnumMessage(v capnmsg.EnumMessage, m *plain.EnumMessage) error {
+	*m = plain.EnumMessage{}
 	{
 		x, err := v.MessageTextBytes()
 		if err != nil {
@@ -410,6 +421,7 @@ func capnBuildBlob(m *plain.Blob, v capnmsg.Blob) error {
 }
 
 func capnToBlob(v capnmsg.Blob, m *plain.Blob) error {
+	*m = plain.Blob{}
 	{
 		x, err := v.Data()
 		if err != nil {
@@ -470,6 +482,7 @@ func capnBuildMetrics(m *plain.Metrics, v capnmsg.Metrics) error {
 }
 
 func capnToMetrics(v capnmsg.Metrics, m *plain.Metrics) error {
+	*m = plain.Metrics{}
 	{
 		x, err := v.SeriesBytes()
 		if err != nil {
@@ -681,6 +694,7 @@ func capnBuildOrder(m *plain.Order, v capnmsg.Order) error {
 }
 
 func capnToOrder(v capnmsg.Order, m *plain.Order) error {
+	*m = plain.Order{}
 	{
 		x := v.Serial()
 		m.Serial = x
@@ -703,7 +717,7 @@ func capnToOrder(v capnmsg.Order, m *plain.Order) error {
 	if v.WithPaidUnixMs() {
 		m.PaidUnixMs = new(int64)
 		x := v.PaidUnixMs()
-		(*m.PaidUnixMs) = x
+		*m.PaidUnixMs = x
 	}
 	{
 		x, err := v.Customer()
@@ -761,7 +775,7 @@ func capnToOrder(v capnmsg.Order, m *plain.Order) error {
 		if err != nil {
 			return err
 		}
-		(*m.Coupon) = string(x)
+		*m.Coupon = string(x)
 	}
 	{
 		list, err := v.Labels()
@@ -779,7 +793,9 @@ func capnToOrder(v capnmsg.Order, m *plain.Order) error {
 			if err != nil {
 				return err
 			}
-			m.Labels[string(k)] = string(x)
+			var y string
+			y = string(x)
+			m.Labels[string(k)] = y
 		}
 	}
 	{
@@ -926,7 +942,8 @@ func capnReadOrder(v capnmsg.Order) (sum uint64, err error) {
 			if err != nil {
 				return 0, err
 			}
-			sum += Text(k) + Text(x)
+			sum += Text(k)
+			sum += Text(x)
 		}
 	}
 	{
@@ -992,13 +1009,12 @@ func capnMatchOrder(v capnmsg.Order, m *plain.Order) (bool, error) {
 			return false, nil
 		}
 	}
-	if v.WithPaidUnixMs() != (m.PaidUnixMs != nil) {
+	if (v.WithPaidUnixMs()) != (m.PaidUnixMs != nil) {
 		return false, nil
 	}
 	if m.PaidUnixMs != nil {
-
 		x := v.PaidUnixMs()
-		if !(x == (*m.PaidUnixMs)) {
+		if !(x == *m.PaidUnixMs) {
 			return false, nil
 		}
 	}
@@ -1020,11 +1036,10 @@ func capnMatchOrder(v capnmsg.Order, m *plain.Order) (bool, error) {
 			return false, err
 		}
 	}
-	if v.HasBillTo() != (m.BillTo != nil) {
+	if (v.HasBillTo()) != (m.BillTo != nil) {
 		return false, nil
 	}
 	if m.BillTo != nil {
-
 		x, err := v.BillTo()
 		if err != nil {
 			return false, err
@@ -1057,16 +1072,15 @@ func capnMatchOrder(v capnmsg.Order, m *plain.Order) (bool, error) {
 			return false, err
 		}
 	}
-	if v.WithCoupon() != (m.Coupon != nil) {
+	if (v.WithCoupon()) != (m.Coupon != nil) {
 		return false, nil
 	}
 	if m.Coupon != nil {
-
 		x, err := v.CouponBytes()
 		if err != nil {
 			return false, err
 		}
-		if !(string(x) == (*m.Coupon)) {
+		if !(string(x) == *m.Coupon) {
 			return false, nil
 		}
 	}
@@ -1088,7 +1102,11 @@ func capnMatchOrder(v capnmsg.Order, m *plain.Order) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if y, ok := m.Labels[string(k)]; !ok || !(string(x) == y) {
+			y, ok := m.Labels[string(k)]
+			if !ok {
+				return false, nil
+			}
+			if !(string(x) == y) {
 				return false, nil
 			}
 		}
@@ -1147,6 +1165,7 @@ func capnBuildMoney(m *plain.Money, v capnmsg.Money) error {
 }
 
 func capnToMoney(v capnmsg.Money, m *plain.Money) error {
+	*m = plain.Money{}
 	{
 		x, err := v.CurrencyBytes()
 		if err != nil {
@@ -1214,6 +1233,7 @@ func capnBuildCustomer(m *plain.Customer, v capnmsg.Customer) error {
 }
 
 func capnToCustomer(v capnmsg.Customer, m *plain.Customer) error {
+	*m = plain.Customer{}
 	{
 		x := v.Serial()
 		m.Serial = x
@@ -1238,7 +1258,7 @@ func capnToCustomer(v capnmsg.Customer, m *plain.Customer) error {
 		if err != nil {
 			return err
 		}
-		(*m.Phone) = string(x)
+		*m.Phone = string(x)
 	}
 	{
 		x := v.Verified()
@@ -1306,16 +1326,15 @@ func capnMatchCustomer(v capnmsg.Customer, m *plain.Customer) (bool, error) {
 			return false, nil
 		}
 	}
-	if v.WithPhone() != (m.Phone != nil) {
+	if (v.WithPhone()) != (m.Phone != nil) {
 		return false, nil
 	}
 	if m.Phone != nil {
-
 		x, err := v.PhoneBytes()
 		if err != nil {
 			return false, err
 		}
-		if !(string(x) == (*m.Phone)) {
+		if !(string(x) == *m.Phone) {
 			return false, nil
 		}
 	}
@@ -1345,6 +1364,7 @@ func capnBuildAddress(m *plain.Address, v capnmsg.Address) error {
 }
 
 func capnToAddress(v capnmsg.Address, m *plain.Address) error {
+	*m = plain.Address{}
 	{
 		x, err := v.StreetBytes()
 		if err != nil {
@@ -1474,6 +1494,7 @@ func capnBuildLineItem(m *plain.LineItem, v capnmsg.LineItem) error {
 }
 
 func capnToLineItem(v capnmsg.LineItem, m *plain.LineItem) error {
+	*m = plain.LineItem{}
 	{
 		x, err := v.SkuBytes()
 		if err != nil {
@@ -1508,7 +1529,7 @@ func capnToLineItem(v capnmsg.LineItem, m *plain.LineItem) error {
 	if v.WithDiscountPercent() {
 		m.DiscountPercent = new(int32)
 		x := v.DiscountPercent()
-		(*m.DiscountPercent) = x
+		*m.DiscountPercent = x
 	}
 	return nil
 }
@@ -1595,13 +1616,12 @@ func capnMatchLineItem(v capnmsg.LineItem, m *plain.LineItem) (bool, error) {
 			return false, nil
 		}
 	}
-	if v.WithDiscountPercent() != (m.DiscountPercent != nil) {
+	if (v.WithDiscountPercent()) != (m.DiscountPercent != nil) {
 		return false, nil
 	}
 	if m.DiscountPercent != nil {
-
 		x := v.DiscountPercent()
-		if !(x == (*m.DiscountPercent)) {
+		if !(x == *m.DiscountPercent) {
 			return false, nil
 		}
 	}
@@ -1616,6 +1636,7 @@ func capnBuildTiny(m *plain.Tiny, v capnmsg.Tiny) error {
 }
 
 func capnToTiny(v capnmsg.Tiny, m *plain.Tiny) error {
+	*m = plain.Tiny{}
 	{
 		x := v.Serial()
 		m.Serial = x

@@ -31,6 +31,7 @@ func flatBuildBenchmark(m *plain.Benchmark, b *FlatBuilder) flatbuffers.UOffsetT
 }
 
 func flatToBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) {
+	*m = plain.Benchmark{}
 	m.Message = string(v.Message())
 	{
 		var part flatmsg.EmbeddedMessage
@@ -58,7 +59,6 @@ func flatToBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) {
 			flatToEmbeddedMessage(&part, &m.Repeated[i])
 		}
 	}
-
 }
 
 func flatReadBenchmark(v *flatmsg.Benchmark) (sum uint64) {
@@ -143,8 +143,8 @@ func flatBuildEmbeddedMessage(m *plain.EmbeddedMessage, b *FlatBuilder) flatbuff
 }
 
 func flatToEmbeddedMessage(v *flatmsg.EmbeddedMessage, m *plain.EmbeddedMessage) {
+	*m = plain.EmbeddedMessage{}
 	m.EmbeddedData = v.EmbeddedDataBytes()
-
 }
 
 func flatReadEmbeddedMessage(v *flatmsg.EmbeddedMessage) (sum uint64) {
@@ -176,15 +176,17 @@ func flatBuildMap(m *plain.Map, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToMap(v *flatmsg.Map, m *plain.Map) {
+	*m = plain.Map{}
 	m.BuiltMap = make(map[string]float64, v.BuiltMapLength())
 	{
 		var entry flatmsg.MapBuiltMapEntry
 		for i := range v.BuiltMapLength() {
 			v.BuiltMap(&entry, i)
-			m.BuiltMap[string(entry.Key())] = entry.Value()
+			var y float64
+			y = entry.Value()
+			m.BuiltMap[string(entry.Key())] = y
 		}
 	}
-
 }
 
 func flatReadMap(v *flatmsg.Map) (sum uint64) {
@@ -193,7 +195,8 @@ func flatReadMap(v *flatmsg.Map) (sum uint64) {
 		var entry flatmsg.MapBuiltMapEntry
 		for i := range v.BuiltMapLength() {
 			v.BuiltMap(&entry, i)
-			sum += Text(entry.Key()) + math.Float64bits(entry.Value())
+			sum += Text(entry.Key())
+			sum += math.Float64bits(entry.Value())
 		}
 	}
 	return sum
@@ -207,7 +210,11 @@ func flatMatchMap(v *flatmsg.Map, m *plain.Map) bool {
 		var entry flatmsg.MapBuiltMapEntry
 		for i := range v.BuiltMapLength() {
 			v.BuiltMap(&entry, i)
-			if y, ok := m.BuiltMap[string(entry.Key())]; !ok || !(sameDouble(entry.Value(), y)) {
+			y, ok := m.BuiltMap[string(entry.Key())]
+			if !ok {
+				return false
+			}
+			if !(sameDouble(entry.Value(), y)) {
 				return false
 			}
 		}
@@ -224,9 +231,9 @@ func flatBuildEnumMessage(m *plain.EnumMessage, b *FlatBuilder) flatbuffers.UOff
 }
 
 func flatToEnumMessage(v *flatmsg.EnumMessage, m *plain.EnumMessage) {
+	*m = plain.EnumMessage{}
 	m.Message = string(v.Message())
 	m.Embedded = plain.EmbeddedEnum(v.Embedded())
-
 }
 
 func flatReadEnumMessage(v *flatmsg.EnumMessage) (sum uint64) {
@@ -253,8 +260,8 @@ func flatBuildBlob(m *plain.Blob, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToBlob(v *flatmsg.Blob, m *plain.Blob) {
+	*m = plain.Blob{}
 	m.Data = v.DataBytes()
-
 }
 
 func flatReadBlob(v *flatmsg.Blob) (sum uint64) {
@@ -289,6 +296,7 @@ func flatBuildMetrics(m *plain.Metrics, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToMetrics(v *flatmsg.Metrics, m *plain.Metrics) {
+	*m = plain.Metrics{}
 	m.Series = string(v.Series())
 	m.UnixMs = make([]int64, v.UnixMsLength())
 	for i := range v.UnixMsLength() {
@@ -298,7 +306,6 @@ func flatToMetrics(v *flatmsg.Metrics, m *plain.Metrics) {
 	for i := range v.ValuesLength() {
 		m.Values[i] = v.Values(i)
 	}
-
 }
 
 func flatReadMetrics(v *flatmsg.Metrics) (sum uint64) {
@@ -403,6 +410,7 @@ func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToOrder(v *flatmsg.Order, m *plain.Order) {
+	*m = plain.Order{}
 	m.Serial = v.Serial()
 	m.Reference = string(v.Reference())
 	m.Status = plain.OrderStatus(v.Status())
@@ -457,7 +465,9 @@ func flatToOrder(v *flatmsg.Order, m *plain.Order) {
 		var entry flatmsg.OrderLabelsEntry
 		for i := range v.LabelsLength() {
 			v.Labels(&entry, i)
-			m.Labels[string(entry.Key())] = string(entry.Value())
+			var y string
+			y = string(entry.Value())
+			m.Labels[string(entry.Key())] = y
 		}
 	}
 	m.Note = string(v.Note())
@@ -467,7 +477,6 @@ func flatToOrder(v *flatmsg.Order, m *plain.Order) {
 	}
 	m.Signature = v.SignatureBytes()
 	m.Gift = v.Gift()
-
 }
 
 func flatReadOrder(v *flatmsg.Order) (sum uint64) {
@@ -525,7 +534,8 @@ func flatReadOrder(v *flatmsg.Order) (sum uint64) {
 		var entry flatmsg.OrderLabelsEntry
 		for i := range v.LabelsLength() {
 			v.Labels(&entry, i)
-			sum += Text(entry.Key()) + Text(entry.Value())
+			sum += Text(entry.Key())
+			sum += Text(entry.Value())
 		}
 	}
 	sum += Text(v.Note())
@@ -555,7 +565,6 @@ func flatMatchOrder(v *flatmsg.Order, m *plain.Order) bool {
 		return false
 	}
 	if m.PaidUnixMs != nil {
-
 		if !(v.PaidUnixMs() == *m.PaidUnixMs) {
 			return false
 		}
@@ -583,7 +592,6 @@ func flatMatchOrder(v *flatmsg.Order, m *plain.Order) bool {
 			return false
 		}
 		if m.BillTo != nil {
-
 			if !flatMatchAddress(&part, m.BillTo) {
 				return false
 			}
@@ -615,7 +623,6 @@ func flatMatchOrder(v *flatmsg.Order, m *plain.Order) bool {
 			return false
 		}
 		if m.Coupon != nil {
-
 			if !(string(x) == *m.Coupon) {
 				return false
 			}
@@ -628,7 +635,11 @@ func flatMatchOrder(v *flatmsg.Order, m *plain.Order) bool {
 		var entry flatmsg.OrderLabelsEntry
 		for i := range v.LabelsLength() {
 			v.Labels(&entry, i)
-			if y, ok := m.Labels[string(entry.Key())]; !ok || !(string(entry.Value()) == y) {
+			y, ok := m.Labels[string(entry.Key())]
+			if !ok {
+				return false
+			}
+			if !(string(entry.Value()) == y) {
 				return false
 			}
 		}
@@ -662,9 +673,9 @@ func flatBuildMoney(m *plain.Money, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToMoney(v *flatmsg.Money, m *plain.Money) {
+	*m = plain.Money{}
 	m.Currency = string(v.Currency())
 	m.MinorUnits = v.MinorUnits()
-
 }
 
 func flatReadMoney(v *flatmsg.Money) (sum uint64) {
@@ -702,6 +713,7 @@ func flatBuildCustomer(m *plain.Customer, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToCustomer(v *flatmsg.Customer, m *plain.Customer) {
+	*m = plain.Customer{}
 	m.Serial = v.Serial()
 	m.Name = string(v.Name())
 	m.Email = string(v.Email())
@@ -713,7 +725,6 @@ func flatToCustomer(v *flatmsg.Customer, m *plain.Customer) {
 		}
 	}
 	m.Verified = v.Verified()
-
 }
 
 func flatReadCustomer(v *flatmsg.Customer) (sum uint64) {
@@ -747,7 +758,6 @@ func flatMatchCustomer(v *flatmsg.Customer, m *plain.Customer) bool {
 			return false
 		}
 		if m.Phone != nil {
-
 			if !(string(x) == *m.Phone) {
 				return false
 			}
@@ -773,11 +783,11 @@ func flatBuildAddress(m *plain.Address, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToAddress(v *flatmsg.Address, m *plain.Address) {
+	*m = plain.Address{}
 	m.Street = string(v.Street())
 	m.City = string(v.City())
 	m.PostalCode = string(v.PostalCode())
 	m.Country = string(v.Country())
-
 }
 
 func flatReadAddress(v *flatmsg.Address) (sum uint64) {
@@ -822,6 +832,7 @@ func flatBuildLineItem(m *plain.LineItem, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToLineItem(v *flatmsg.LineItem, m *plain.LineItem) {
+	*m = plain.LineItem{}
 	m.Sku = string(v.Sku())
 	m.Title = string(v.Title())
 	m.Quantity = v.Quantity()
@@ -836,7 +847,6 @@ func flatToLineItem(v *flatmsg.LineItem, m *plain.LineItem) {
 		m.DiscountPercent = new(int32)
 		*m.DiscountPercent = v.DiscountPercent()
 	}
-
 }
 
 func flatReadLineItem(v *flatmsg.LineItem) (sum uint64) {
@@ -882,7 +892,6 @@ func flatMatchLineItem(v *flatmsg.LineItem, m *plain.LineItem) bool {
 		return false
 	}
 	if m.DiscountPercent != nil {
-
 		if !(v.DiscountPercent() == *m.DiscountPercent) {
 			return false
 		}
@@ -899,10 +908,10 @@ func flatBuildTiny(m *plain.Tiny, b *FlatBuilder) flatbuffers.UOffsetT {
 }
 
 func flatToTiny(v *flatmsg.Tiny, m *plain.Tiny) {
+	*m = plain.Tiny{}
 	m.Serial = v.Serial()
 	m.Value = v.Value()
 	m.Valid = v.Valid()
-
 }
 
 func flatReadTiny(v *flatmsg.Tiny) (sum uint64) {

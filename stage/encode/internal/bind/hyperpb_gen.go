@@ -22,19 +22,22 @@ type hyperBenchmark struct {
 	inRepeated    *hyperEmbeddedMessage
 }
 
-func hyperFieldsBenchmark(md protoreflect.MessageDescriptor) *hyperBenchmark {
-	fields := md.Fields()
-	return &hyperBenchmark{
-		Message:       fields.ByNumber(1),
-		Embedded:      fields.ByNumber(2),
-		inEmbedded:    hyperFieldsEmbeddedMessage(fields.ByNumber(2).Message()),
-		EmbeddedMap:   fields.ByNumber(3),
-		inEmbeddedMap: hyperFieldsMap(fields.ByNumber(3).Message()),
-		EnumMessage:   fields.ByNumber(4),
-		inEnumMessage: hyperFieldsEnumMessage(fields.ByNumber(4).Message()),
-		Repeated:      fields.ByNumber(5),
-		inRepeated:    hyperFieldsEmbeddedMessage(fields.ByNumber(5).Message()),
+func hyperFieldsBenchmark(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperBenchmark {
+	if f, ok := kept[md.FullName()].(*hyperBenchmark); ok {
+		return f
 	}
+	f := new(hyperBenchmark)
+	kept[md.FullName()] = f
+	f.Message = md.Fields().ByNumber(1)
+	f.Embedded = md.Fields().ByNumber(2)
+	f.inEmbedded = hyperFieldsEmbeddedMessage(f.Embedded.Message(), kept)
+	f.EmbeddedMap = md.Fields().ByNumber(3)
+	f.inEmbeddedMap = hyperFieldsMap(f.EmbeddedMap.Message(), kept)
+	f.EnumMessage = md.Fields().ByNumber(4)
+	f.inEnumMessage = hyperFieldsEnumMessage(f.EnumMessage.Message(), kept)
+	f.Repeated = md.Fields().ByNumber(5)
+	f.inRepeated = hyperFieldsEmbeddedMessage(f.Repeated.Message(), kept)
+	return f
 }
 
 func (f *hyperBenchmark) to(v protoreflect.Message, m *plain.Benchmark) {
@@ -46,7 +49,7 @@ func (f *hyperBenchmark) to(v protoreflect.Message, m *plain.Benchmark) {
 	{
 		list := v.Get(f.Repeated).List()
 		m.Repeated = make([]plain.EmbeddedMessage, list.Len())
-		for i := range m.Repeated {
+		for i := range list.Len() {
 			f.inRepeated.to(list.Get(i).Message(), &m.Repeated[i])
 		}
 	}
@@ -59,8 +62,9 @@ func (f *hyperBenchmark) read(v protoreflect.Message) (sum uint64) {
 	sum += f.inEnumMessage.read(v.Get(f.EnumMessage).Message())
 	{
 		list := v.Get(f.Repeated).List()
+		sum += uint64(list.Len())
 		for i := range list.Len() {
-			sum += 1 + f.inRepeated.read(list.Get(i).Message())
+			sum += f.inRepeated.read(list.Get(i).Message())
 		}
 	}
 	return sum
@@ -84,7 +88,7 @@ func (f *hyperBenchmark) match(v protoreflect.Message, m *plain.Benchmark) bool 
 		if list.Len() != len(m.Repeated) {
 			return false
 		}
-		for i := range m.Repeated {
+		for i := range list.Len() {
 			if !f.inRepeated.match(list.Get(i).Message(), &m.Repeated[i]) {
 				return false
 			}
@@ -97,11 +101,14 @@ type hyperEmbeddedMessage struct {
 	EmbeddedData protoreflect.FieldDescriptor
 }
 
-func hyperFieldsEmbeddedMessage(md protoreflect.MessageDescriptor) *hyperEmbeddedMessage {
-	fields := md.Fields()
-	return &hyperEmbeddedMessage{
-		EmbeddedData: fields.ByNumber(1),
+func hyperFieldsEmbeddedMessage(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperEmbeddedMessage {
+	if f, ok := kept[md.FullName()].(*hyperEmbeddedMessage); ok {
+		return f
 	}
+	f := new(hyperEmbeddedMessage)
+	kept[md.FullName()] = f
+	f.EmbeddedData = md.Fields().ByNumber(1)
+	return f
 }
 
 func (f *hyperEmbeddedMessage) to(v protoreflect.Message, m *plain.EmbeddedMessage) {
@@ -125,27 +132,38 @@ type hyperMap struct {
 	BuiltMap protoreflect.FieldDescriptor
 }
 
-func hyperFieldsMap(md protoreflect.MessageDescriptor) *hyperMap {
-	fields := md.Fields()
-	return &hyperMap{
-		BuiltMap: fields.ByNumber(1),
+func hyperFieldsMap(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperMap {
+	if f, ok := kept[md.FullName()].(*hyperMap); ok {
+		return f
 	}
+	f := new(hyperMap)
+	kept[md.FullName()] = f
+	f.BuiltMap = md.Fields().ByNumber(1)
+	return f
 }
 
 func (f *hyperMap) to(v protoreflect.Message, m *plain.Map) {
 	*m = plain.Map{}
-	m.BuiltMap = make(map[string]float64)
-	v.Get(f.BuiltMap).Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-		m.BuiltMap[k.String()] = x.Float()
-		return true
-	})
+	{
+		all := v.Get(f.BuiltMap).Map()
+		m.BuiltMap = make(map[string]float64, all.Len())
+		for k, x := range all.Range {
+			var y float64
+			y = x.Float()
+			m.BuiltMap[k.String()] = y
+		}
+	}
 }
 
 func (f *hyperMap) read(v protoreflect.Message) (sum uint64) {
-	v.Get(f.BuiltMap).Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-		sum += 1 + Text(k.String()) + math.Float64bits(x.Float())
-		return true
-	})
+	{
+		all := v.Get(f.BuiltMap).Map()
+		sum += uint64(all.Len())
+		for k, x := range all.Range {
+			sum += Text(k.String())
+			sum += math.Float64bits(x.Float())
+		}
+	}
 	return sum
 }
 
@@ -155,14 +173,14 @@ func (f *hyperMap) match(v protoreflect.Message, m *plain.Map) bool {
 		if all.Len() != len(m.BuiltMap) {
 			return false
 		}
-		same := true
-		all.Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
+		for k, x := range all.Range {
 			y, ok := m.BuiltMap[k.String()]
-			same = ok && sameDouble(x.Float(), y)
-			return same
-		})
-		if !same {
-			return false
+			if !ok {
+				return false
+			}
+			if !(sameDouble(x.Float(), y)) {
+				return false
+			}
 		}
 	}
 	return true
@@ -173,12 +191,15 @@ type hyperEnumMessage struct {
 	Embedded protoreflect.FieldDescriptor
 }
 
-func hyperFieldsEnumMessage(md protoreflect.MessageDescriptor) *hyperEnumMessage {
-	fields := md.Fields()
-	return &hyperEnumMessage{
-		Message:  fields.ByNumber(1),
-		Embedded: fields.ByNumber(2),
+func hyperFieldsEnumMessage(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperEnumMessage {
+	if f, ok := kept[md.FullName()].(*hyperEnumMessage); ok {
+		return f
 	}
+	f := new(hyperEnumMessage)
+	kept[md.FullName()] = f
+	f.Message = md.Fields().ByNumber(1)
+	f.Embedded = md.Fields().ByNumber(2)
+	return f
 }
 
 func (f *hyperEnumMessage) to(v protoreflect.Message, m *plain.EnumMessage) {
@@ -207,11 +228,14 @@ type hyperBlob struct {
 	Data protoreflect.FieldDescriptor
 }
 
-func hyperFieldsBlob(md protoreflect.MessageDescriptor) *hyperBlob {
-	fields := md.Fields()
-	return &hyperBlob{
-		Data: fields.ByNumber(1),
+func hyperFieldsBlob(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperBlob {
+	if f, ok := kept[md.FullName()].(*hyperBlob); ok {
+		return f
 	}
+	f := new(hyperBlob)
+	kept[md.FullName()] = f
+	f.Data = md.Fields().ByNumber(1)
+	return f
 }
 
 func (f *hyperBlob) to(v protoreflect.Message, m *plain.Blob) {
@@ -237,13 +261,16 @@ type hyperMetrics struct {
 	Values protoreflect.FieldDescriptor
 }
 
-func hyperFieldsMetrics(md protoreflect.MessageDescriptor) *hyperMetrics {
-	fields := md.Fields()
-	return &hyperMetrics{
-		Series: fields.ByNumber(1),
-		UnixMs: fields.ByNumber(2),
-		Values: fields.ByNumber(3),
+func hyperFieldsMetrics(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperMetrics {
+	if f, ok := kept[md.FullName()].(*hyperMetrics); ok {
+		return f
 	}
+	f := new(hyperMetrics)
+	kept[md.FullName()] = f
+	f.Series = md.Fields().ByNumber(1)
+	f.UnixMs = md.Fields().ByNumber(2)
+	f.Values = md.Fields().ByNumber(3)
+	return f
 }
 
 func (f *hyperMetrics) to(v protoreflect.Message, m *plain.Metrics) {
@@ -252,14 +279,14 @@ func (f *hyperMetrics) to(v protoreflect.Message, m *plain.Metrics) {
 	{
 		list := v.Get(f.UnixMs).List()
 		m.UnixMs = make([]int64, list.Len())
-		for i := range m.UnixMs {
+		for i := range list.Len() {
 			m.UnixMs[i] = list.Get(i).Int()
 		}
 	}
 	{
 		list := v.Get(f.Values).List()
 		m.Values = make([]float64, list.Len())
-		for i := range m.Values {
+		for i := range list.Len() {
 			m.Values[i] = list.Get(i).Float()
 		}
 	}
@@ -269,14 +296,16 @@ func (f *hyperMetrics) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Series).String())
 	{
 		list := v.Get(f.UnixMs).List()
+		sum += uint64(list.Len())
 		for i := range list.Len() {
-			sum += 1 + uint64(list.Get(i).Int())
+			sum += uint64(list.Get(i).Int())
 		}
 	}
 	{
 		list := v.Get(f.Values).List()
+		sum += uint64(list.Len())
 		for i := range list.Len() {
-			sum += 1 + math.Float64bits(list.Get(i).Float())
+			sum += math.Float64bits(list.Get(i).Float())
 		}
 	}
 	return sum
@@ -291,7 +320,7 @@ func (f *hyperMetrics) match(v protoreflect.Message, m *plain.Metrics) bool {
 		if list.Len() != len(m.UnixMs) {
 			return false
 		}
-		for i := range m.UnixMs {
+		for i := range list.Len() {
 			if !(list.Get(i).Int() == m.UnixMs[i]) {
 				return false
 			}
@@ -302,7 +331,7 @@ func (f *hyperMetrics) match(v protoreflect.Message, m *plain.Metrics) bool {
 		if list.Len() != len(m.Values) {
 			return false
 		}
-		for i := range m.Values {
+		for i := range list.Len() {
 			if !(sameDouble(list.Get(i).Float(), m.Values[i])) {
 				return false
 			}
@@ -335,31 +364,34 @@ type hyperOrder struct {
 	Gift          protoreflect.FieldDescriptor
 }
 
-func hyperFieldsOrder(md protoreflect.MessageDescriptor) *hyperOrder {
-	fields := md.Fields()
-	return &hyperOrder{
-		Serial:        fields.ByNumber(1),
-		Reference:     fields.ByNumber(2),
-		Status:        fields.ByNumber(3),
-		CreatedUnixMs: fields.ByNumber(4),
-		PaidUnixMs:    fields.ByNumber(5),
-		Customer:      fields.ByNumber(6),
-		inCustomer:    hyperFieldsCustomer(fields.ByNumber(6).Message()),
-		ShipTo:        fields.ByNumber(7),
-		inShipTo:      hyperFieldsAddress(fields.ByNumber(7).Message()),
-		BillTo:        fields.ByNumber(8),
-		inBillTo:      hyperFieldsAddress(fields.ByNumber(8).Message()),
-		Items:         fields.ByNumber(9),
-		inItems:       hyperFieldsLineItem(fields.ByNumber(9).Message()),
-		Total:         fields.ByNumber(10),
-		inTotal:       hyperFieldsMoney(fields.ByNumber(10).Message()),
-		Coupon:        fields.ByNumber(11),
-		Labels:        fields.ByNumber(12),
-		Note:          fields.ByNumber(13),
-		Tags:          fields.ByNumber(14),
-		Signature:     fields.ByNumber(15),
-		Gift:          fields.ByNumber(16),
+func hyperFieldsOrder(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperOrder {
+	if f, ok := kept[md.FullName()].(*hyperOrder); ok {
+		return f
 	}
+	f := new(hyperOrder)
+	kept[md.FullName()] = f
+	f.Serial = md.Fields().ByNumber(1)
+	f.Reference = md.Fields().ByNumber(2)
+	f.Status = md.Fields().ByNumber(3)
+	f.CreatedUnixMs = md.Fields().ByNumber(4)
+	f.PaidUnixMs = md.Fields().ByNumber(5)
+	f.Customer = md.Fields().ByNumber(6)
+	f.inCustomer = hyperFieldsCustomer(f.Customer.Message(), kept)
+	f.ShipTo = md.Fields().ByNumber(7)
+	f.inShipTo = hyperFieldsAddress(f.ShipTo.Message(), kept)
+	f.BillTo = md.Fields().ByNumber(8)
+	f.inBillTo = hyperFieldsAddress(f.BillTo.Message(), kept)
+	f.Items = md.Fields().ByNumber(9)
+	f.inItems = hyperFieldsLineItem(f.Items.Message(), kept)
+	f.Total = md.Fields().ByNumber(10)
+	f.inTotal = hyperFieldsMoney(f.Total.Message(), kept)
+	f.Coupon = md.Fields().ByNumber(11)
+	f.Labels = md.Fields().ByNumber(12)
+	f.Note = md.Fields().ByNumber(13)
+	f.Tags = md.Fields().ByNumber(14)
+	f.Signature = md.Fields().ByNumber(15)
+	f.Gift = md.Fields().ByNumber(16)
+	return f
 }
 
 func (f *hyperOrder) to(v protoreflect.Message, m *plain.Order) {
@@ -369,8 +401,8 @@ func (f *hyperOrder) to(v protoreflect.Message, m *plain.Order) {
 	m.Status = plain.OrderStatus(v.Get(f.Status).Enum())
 	m.CreatedUnixMs = v.Get(f.CreatedUnixMs).Int()
 	if v.Has(f.PaidUnixMs) {
-		x := v.Get(f.PaidUnixMs).Int()
-		m.PaidUnixMs = &x
+		m.PaidUnixMs = new(int64)
+		*m.PaidUnixMs = v.Get(f.PaidUnixMs).Int()
 	}
 	f.inCustomer.to(v.Get(f.Customer).Message(), &m.Customer)
 	f.inShipTo.to(v.Get(f.ShipTo).Message(), &m.ShipTo)
@@ -381,25 +413,29 @@ func (f *hyperOrder) to(v protoreflect.Message, m *plain.Order) {
 	{
 		list := v.Get(f.Items).List()
 		m.Items = make([]plain.LineItem, list.Len())
-		for i := range m.Items {
+		for i := range list.Len() {
 			f.inItems.to(list.Get(i).Message(), &m.Items[i])
 		}
 	}
 	f.inTotal.to(v.Get(f.Total).Message(), &m.Total)
 	if v.Has(f.Coupon) {
-		x := v.Get(f.Coupon).String()
-		m.Coupon = &x
+		m.Coupon = new(string)
+		*m.Coupon = v.Get(f.Coupon).String()
 	}
-	m.Labels = make(map[string]string)
-	v.Get(f.Labels).Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-		m.Labels[k.String()] = x.String()
-		return true
-	})
+	{
+		all := v.Get(f.Labels).Map()
+		m.Labels = make(map[string]string, all.Len())
+		for k, x := range all.Range {
+			var y string
+			y = x.String()
+			m.Labels[k.String()] = y
+		}
+	}
 	m.Note = v.Get(f.Note).String()
 	{
 		list := v.Get(f.Tags).List()
 		m.Tags = make([]string, list.Len())
-		for i := range m.Tags {
+		for i := range list.Len() {
 			m.Tags[i] = list.Get(i).String()
 		}
 	}
@@ -413,32 +449,41 @@ func (f *hyperOrder) read(v protoreflect.Message) (sum uint64) {
 	sum += uint64(v.Get(f.Status).Enum())
 	sum += uint64(v.Get(f.CreatedUnixMs).Int())
 	if v.Has(f.PaidUnixMs) {
-		sum += 1 + uint64(v.Get(f.PaidUnixMs).Int())
+		sum++
+		sum += uint64(v.Get(f.PaidUnixMs).Int())
 	}
 	sum += f.inCustomer.read(v.Get(f.Customer).Message())
 	sum += f.inShipTo.read(v.Get(f.ShipTo).Message())
 	if v.Has(f.BillTo) {
-		sum += 1 + f.inBillTo.read(v.Get(f.BillTo).Message())
+		sum++
+		sum += f.inBillTo.read(v.Get(f.BillTo).Message())
 	}
 	{
 		list := v.Get(f.Items).List()
+		sum += uint64(list.Len())
 		for i := range list.Len() {
-			sum += 1 + f.inItems.read(list.Get(i).Message())
+			sum += f.inItems.read(list.Get(i).Message())
 		}
 	}
 	sum += f.inTotal.read(v.Get(f.Total).Message())
 	if v.Has(f.Coupon) {
-		sum += 1 + Text(v.Get(f.Coupon).String())
+		sum++
+		sum += Text(v.Get(f.Coupon).String())
 	}
-	v.Get(f.Labels).Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-		sum += 1 + Text(k.String()) + Text(x.String())
-		return true
-	})
+	{
+		all := v.Get(f.Labels).Map()
+		sum += uint64(all.Len())
+		for k, x := range all.Range {
+			sum += Text(k.String())
+			sum += Text(x.String())
+		}
+	}
 	sum += Text(v.Get(f.Note).String())
 	{
 		list := v.Get(f.Tags).List()
+		sum += uint64(list.Len())
 		for i := range list.Len() {
-			sum += 1 + Text(list.Get(i).String())
+			sum += Text(list.Get(i).String())
 		}
 	}
 	sum += Text(v.Get(f.Signature).Bytes())
@@ -459,11 +504,13 @@ func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
 	if !(v.Get(f.CreatedUnixMs).Int() == m.CreatedUnixMs) {
 		return false
 	}
-	if v.Has(f.PaidUnixMs) != (m.PaidUnixMs != nil) {
+	if (v.Has(f.PaidUnixMs)) != (m.PaidUnixMs != nil) {
 		return false
 	}
-	if m.PaidUnixMs != nil && !(v.Get(f.PaidUnixMs).Int() == *m.PaidUnixMs) {
-		return false
+	if m.PaidUnixMs != nil {
+		if !(v.Get(f.PaidUnixMs).Int() == *m.PaidUnixMs) {
+			return false
+		}
 	}
 	if !f.inCustomer.match(v.Get(f.Customer).Message(), &m.Customer) {
 		return false
@@ -471,18 +518,20 @@ func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
 	if !f.inShipTo.match(v.Get(f.ShipTo).Message(), &m.ShipTo) {
 		return false
 	}
-	if v.Has(f.BillTo) != (m.BillTo != nil) {
+	if (v.Has(f.BillTo)) != (m.BillTo != nil) {
 		return false
 	}
-	if m.BillTo != nil && !f.inBillTo.match(v.Get(f.BillTo).Message(), m.BillTo) {
-		return false
+	if m.BillTo != nil {
+		if !f.inBillTo.match(v.Get(f.BillTo).Message(), m.BillTo) {
+			return false
+		}
 	}
 	{
 		list := v.Get(f.Items).List()
 		if list.Len() != len(m.Items) {
 			return false
 		}
-		for i := range m.Items {
+		for i := range list.Len() {
 			if !f.inItems.match(list.Get(i).Message(), &m.Items[i]) {
 				return false
 			}
@@ -491,25 +540,27 @@ func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
 	if !f.inTotal.match(v.Get(f.Total).Message(), &m.Total) {
 		return false
 	}
-	if v.Has(f.Coupon) != (m.Coupon != nil) {
+	if (v.Has(f.Coupon)) != (m.Coupon != nil) {
 		return false
 	}
-	if m.Coupon != nil && !(v.Get(f.Coupon).String() == *m.Coupon) {
-		return false
+	if m.Coupon != nil {
+		if !(v.Get(f.Coupon).String() == *m.Coupon) {
+			return false
+		}
 	}
 	{
 		all := v.Get(f.Labels).Map()
 		if all.Len() != len(m.Labels) {
 			return false
 		}
-		same := true
-		all.Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
+		for k, x := range all.Range {
 			y, ok := m.Labels[k.String()]
-			same = ok && x.String() == y
-			return same
-		})
-		if !same {
-			return false
+			if !ok {
+				return false
+			}
+			if !(x.String() == y) {
+				return false
+			}
 		}
 	}
 	if !(v.Get(f.Note).String() == m.Note) {
@@ -520,7 +571,7 @@ func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
 		if list.Len() != len(m.Tags) {
 			return false
 		}
-		for i := range m.Tags {
+		for i := range list.Len() {
 			if !(list.Get(i).String() == m.Tags[i]) {
 				return false
 			}
@@ -540,12 +591,15 @@ type hyperMoney struct {
 	MinorUnits protoreflect.FieldDescriptor
 }
 
-func hyperFieldsMoney(md protoreflect.MessageDescriptor) *hyperMoney {
-	fields := md.Fields()
-	return &hyperMoney{
-		Currency:   fields.ByNumber(1),
-		MinorUnits: fields.ByNumber(2),
+func hyperFieldsMoney(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperMoney {
+	if f, ok := kept[md.FullName()].(*hyperMoney); ok {
+		return f
 	}
+	f := new(hyperMoney)
+	kept[md.FullName()] = f
+	f.Currency = md.Fields().ByNumber(1)
+	f.MinorUnits = md.Fields().ByNumber(2)
+	return f
 }
 
 func (f *hyperMoney) to(v protoreflect.Message, m *plain.Money) {
@@ -578,15 +632,18 @@ type hyperCustomer struct {
 	Verified protoreflect.FieldDescriptor
 }
 
-func hyperFieldsCustomer(md protoreflect.MessageDescriptor) *hyperCustomer {
-	fields := md.Fields()
-	return &hyperCustomer{
-		Serial:   fields.ByNumber(1),
-		Name:     fields.ByNumber(2),
-		Email:    fields.ByNumber(3),
-		Phone:    fields.ByNumber(4),
-		Verified: fields.ByNumber(5),
+func hyperFieldsCustomer(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperCustomer {
+	if f, ok := kept[md.FullName()].(*hyperCustomer); ok {
+		return f
 	}
+	f := new(hyperCustomer)
+	kept[md.FullName()] = f
+	f.Serial = md.Fields().ByNumber(1)
+	f.Name = md.Fields().ByNumber(2)
+	f.Email = md.Fields().ByNumber(3)
+	f.Phone = md.Fields().ByNumber(4)
+	f.Verified = md.Fields().ByNumber(5)
+	return f
 }
 
 func (f *hyperCustomer) to(v protoreflect.Message, m *plain.Customer) {
@@ -595,8 +652,8 @@ func (f *hyperCustomer) to(v protoreflect.Message, m *plain.Customer) {
 	m.Name = v.Get(f.Name).String()
 	m.Email = v.Get(f.Email).String()
 	if v.Has(f.Phone) {
-		x := v.Get(f.Phone).String()
-		m.Phone = &x
+		m.Phone = new(string)
+		*m.Phone = v.Get(f.Phone).String()
 	}
 	m.Verified = v.Get(f.Verified).Bool()
 }
@@ -606,7 +663,8 @@ func (f *hyperCustomer) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Name).String())
 	sum += Text(v.Get(f.Email).String())
 	if v.Has(f.Phone) {
-		sum += 1 + Text(v.Get(f.Phone).String())
+		sum++
+		sum += Text(v.Get(f.Phone).String())
 	}
 	sum += bit(v.Get(f.Verified).Bool())
 	return sum
@@ -622,11 +680,13 @@ func (f *hyperCustomer) match(v protoreflect.Message, m *plain.Customer) bool {
 	if !(v.Get(f.Email).String() == m.Email) {
 		return false
 	}
-	if v.Has(f.Phone) != (m.Phone != nil) {
+	if (v.Has(f.Phone)) != (m.Phone != nil) {
 		return false
 	}
-	if m.Phone != nil && !(v.Get(f.Phone).String() == *m.Phone) {
-		return false
+	if m.Phone != nil {
+		if !(v.Get(f.Phone).String() == *m.Phone) {
+			return false
+		}
 	}
 	if !(v.Get(f.Verified).Bool() == m.Verified) {
 		return false
@@ -641,14 +701,17 @@ type hyperAddress struct {
 	Country    protoreflect.FieldDescriptor
 }
 
-func hyperFieldsAddress(md protoreflect.MessageDescriptor) *hyperAddress {
-	fields := md.Fields()
-	return &hyperAddress{
-		Street:     fields.ByNumber(1),
-		City:       fields.ByNumber(2),
-		PostalCode: fields.ByNumber(3),
-		Country:    fields.ByNumber(4),
+func hyperFieldsAddress(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperAddress {
+	if f, ok := kept[md.FullName()].(*hyperAddress); ok {
+		return f
 	}
+	f := new(hyperAddress)
+	kept[md.FullName()] = f
+	f.Street = md.Fields().ByNumber(1)
+	f.City = md.Fields().ByNumber(2)
+	f.PostalCode = md.Fields().ByNumber(3)
+	f.Country = md.Fields().ByNumber(4)
+	return f
 }
 
 func (f *hyperAddress) to(v protoreflect.Message, m *plain.Address) {
@@ -693,17 +756,20 @@ type hyperLineItem struct {
 	DiscountPercent protoreflect.FieldDescriptor
 }
 
-func hyperFieldsLineItem(md protoreflect.MessageDescriptor) *hyperLineItem {
-	fields := md.Fields()
-	return &hyperLineItem{
-		Sku:             fields.ByNumber(1),
-		Title:           fields.ByNumber(2),
-		Quantity:        fields.ByNumber(3),
-		UnitPrice:       fields.ByNumber(4),
-		inUnitPrice:     hyperFieldsMoney(fields.ByNumber(4).Message()),
-		TaxRate:         fields.ByNumber(5),
-		DiscountPercent: fields.ByNumber(6),
+func hyperFieldsLineItem(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperLineItem {
+	if f, ok := kept[md.FullName()].(*hyperLineItem); ok {
+		return f
 	}
+	f := new(hyperLineItem)
+	kept[md.FullName()] = f
+	f.Sku = md.Fields().ByNumber(1)
+	f.Title = md.Fields().ByNumber(2)
+	f.Quantity = md.Fields().ByNumber(3)
+	f.UnitPrice = md.Fields().ByNumber(4)
+	f.inUnitPrice = hyperFieldsMoney(f.UnitPrice.Message(), kept)
+	f.TaxRate = md.Fields().ByNumber(5)
+	f.DiscountPercent = md.Fields().ByNumber(6)
+	return f
 }
 
 func (f *hyperLineItem) to(v protoreflect.Message, m *plain.LineItem) {
@@ -714,8 +780,8 @@ func (f *hyperLineItem) to(v protoreflect.Message, m *plain.LineItem) {
 	f.inUnitPrice.to(v.Get(f.UnitPrice).Message(), &m.UnitPrice)
 	m.TaxRate = v.Get(f.TaxRate).Float()
 	if v.Has(f.DiscountPercent) {
-		x := int32(v.Get(f.DiscountPercent).Int())
-		m.DiscountPercent = &x
+		m.DiscountPercent = new(int32)
+		*m.DiscountPercent = int32(v.Get(f.DiscountPercent).Int())
 	}
 }
 
@@ -726,7 +792,8 @@ func (f *hyperLineItem) read(v protoreflect.Message) (sum uint64) {
 	sum += f.inUnitPrice.read(v.Get(f.UnitPrice).Message())
 	sum += math.Float64bits(v.Get(f.TaxRate).Float())
 	if v.Has(f.DiscountPercent) {
-		sum += 1 + uint64(int32(v.Get(f.DiscountPercent).Int()))
+		sum++
+		sum += uint64(int32(v.Get(f.DiscountPercent).Int()))
 	}
 	return sum
 }
@@ -747,11 +814,13 @@ func (f *hyperLineItem) match(v protoreflect.Message, m *plain.LineItem) bool {
 	if !(sameDouble(v.Get(f.TaxRate).Float(), m.TaxRate)) {
 		return false
 	}
-	if v.Has(f.DiscountPercent) != (m.DiscountPercent != nil) {
+	if (v.Has(f.DiscountPercent)) != (m.DiscountPercent != nil) {
 		return false
 	}
-	if m.DiscountPercent != nil && !(int32(v.Get(f.DiscountPercent).Int()) == *m.DiscountPercent) {
-		return false
+	if m.DiscountPercent != nil {
+		if !(int32(v.Get(f.DiscountPercent).Int()) == *m.DiscountPercent) {
+			return false
+		}
 	}
 	return true
 }
@@ -762,13 +831,16 @@ type hyperTiny struct {
 	Valid  protoreflect.FieldDescriptor
 }
 
-func hyperFieldsTiny(md protoreflect.MessageDescriptor) *hyperTiny {
-	fields := md.Fields()
-	return &hyperTiny{
-		Serial: fields.ByNumber(1),
-		Value:  fields.ByNumber(2),
-		Valid:  fields.ByNumber(3),
+func hyperFieldsTiny(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperTiny {
+	if f, ok := kept[md.FullName()].(*hyperTiny); ok {
+		return f
 	}
+	f := new(hyperTiny)
+	kept[md.FullName()] = f
+	f.Serial = md.Fields().ByNumber(1)
+	f.Value = md.Fields().ByNumber(2)
+	f.Valid = md.Fields().ByNumber(3)
+	return f
 }
 
 func (f *hyperTiny) to(v protoreflect.Message, m *plain.Tiny) {
@@ -799,7 +871,7 @@ func (f *hyperTiny) match(v protoreflect.Message, m *plain.Tiny) bool {
 }
 
 func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark, hyperpb.Message] {
-	f := hyperFieldsBenchmark(md)
+	f := hyperFieldsBenchmark(md, map[protoreflect.FullName]any{})
 	return Form[plain.Benchmark, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Benchmark) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Benchmark) (uint64, error) { return f.read(v), nil },
@@ -808,7 +880,7 @@ func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark,
 }
 
 func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.Message] {
-	f := hyperFieldsBlob(md)
+	f := hyperFieldsBlob(md, map[protoreflect.FullName]any{})
 	return Form[plain.Blob, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Blob) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Blob) (uint64, error) { return f.read(v), nil },
@@ -817,7 +889,7 @@ func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.M
 }
 
 func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyperpb.Message] {
-	f := hyperFieldsMetrics(md)
+	f := hyperFieldsMetrics(md, map[protoreflect.FullName]any{})
 	return Form[plain.Metrics, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Metrics) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Metrics) (uint64, error) { return f.read(v), nil },
@@ -826,7 +898,7 @@ func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyp
 }
 
 func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb.Message] {
-	f := hyperFieldsOrder(md)
+	f := hyperFieldsOrder(md, map[protoreflect.FullName]any{})
 	return Form[plain.Order, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Order) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Order) (uint64, error) { return f.read(v), nil },
@@ -835,7 +907,7 @@ func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb
 }
 
 func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.Message] {
-	f := hyperFieldsTiny(md)
+	f := hyperFieldsTiny(md, map[protoreflect.FullName]any{})
 	return Form[plain.Tiny, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Tiny) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Tiny) (uint64, error) { return f.read(v), nil },

@@ -5,6 +5,7 @@ package bind
 import (
 	"capnproto.org/go/capnp/v3"
 	flatbuffers "github.com/google/flatbuffers/go"
+	mus "github.com/mus-format/mus-go"
 	"postage/stage/encode/internal/capnmsg"
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
@@ -14,10 +15,25 @@ import (
 	"postage/stage/encode/internal/polymsg"
 )
 
+// BenchmarkKit is what contenders need to know about message Benchmark.
+type BenchmarkKit struct {
+	Optionals   bool
+	Plain       Form[plain.Benchmark, plain.Benchmark]
+	Protobuf    Form[plain.Benchmark, pb.Benchmark]
+	Hooked      Form[plain.Benchmark, pbhook.Benchmark]
+	Pooled      Form[plain.Benchmark, pbpool.Benchmark]
+	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
+	FromPool    func() *pbpool.Benchmark
+	Easyproto   Easyproto[plain.Benchmark]
+	Mus         mus.Serializer[plain.Benchmark]
+	Hyperpb     Hyperpb[plain.Benchmark]
+	Capnp       Capnp[plain.Benchmark, capnmsg.Benchmark]
+	Flatbuffers Flatbuffers[plain.Benchmark, flatmsg.Benchmark]
+}
+
 // Benchmark is the kit of message Benchmark.
-func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbhook.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark] {
-	return Kit[plain.Benchmark, pb.Benchmark, pbhook.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark]{
-		Diff:      DiffBenchmark,
+func Benchmark() BenchmarkKit {
+	return BenchmarkKit{
 		Optionals: false,
 		Plain: Form[plain.Benchmark, plain.Benchmark]{
 			From: func(m *plain.Benchmark) *plain.Benchmark { return m },
@@ -59,31 +75,39 @@ func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbhook.Benchmark, pbpool.Ben
 				*v, err = capnmsg.ReadRootBenchmark(msg)
 				return err
 			},
-			To: func(v *capnmsg.Benchmark, m *plain.Benchmark) error {
-				*m = plain.Benchmark{}
-				return capnToBenchmark(*v, m)
-			},
+			To:   func(v *capnmsg.Benchmark, m *plain.Benchmark) error { return capnToBenchmark(*v, m) },
 			Read: capnUseBenchmark,
 			Same: capnSameBenchmark,
 		},
 		Flatbuffers: Flatbuffers[plain.Benchmark, flatmsg.Benchmark]{
 			Build: flatBuildRootBenchmark,
 			Root:  func(data []byte, v *flatmsg.Benchmark) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To: func(v *flatmsg.Benchmark, m *plain.Benchmark) error {
-				*m = plain.Benchmark{}
-				flatToBenchmark(v, m)
-				return nil
-			},
-			Read: flatUseBenchmark,
-			Same: flatSameBenchmark,
+			To:    func(v *flatmsg.Benchmark, m *plain.Benchmark) error { flatToBenchmark(v, m); return nil },
+			Read:  flatUseBenchmark,
+			Same:  flatSameBenchmark,
 		},
 	}
 }
 
+// BlobKit is what contenders need to know about message Blob.
+type BlobKit struct {
+	Optionals   bool
+	Plain       Form[plain.Blob, plain.Blob]
+	Protobuf    Form[plain.Blob, pb.Blob]
+	Hooked      Form[plain.Blob, pbhook.Blob]
+	Pooled      Form[plain.Blob, pbpool.Blob]
+	Polyglot    Form[plain.Blob, polymsg.Blob]
+	FromPool    func() *pbpool.Blob
+	Easyproto   Easyproto[plain.Blob]
+	Mus         mus.Serializer[plain.Blob]
+	Hyperpb     Hyperpb[plain.Blob]
+	Capnp       Capnp[plain.Blob, capnmsg.Blob]
+	Flatbuffers Flatbuffers[plain.Blob, flatmsg.Blob]
+}
+
 // Blob is the kit of message Blob.
-func Blob() Kit[plain.Blob, pb.Blob, pbhook.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob] {
-	return Kit[plain.Blob, pb.Blob, pbhook.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob]{
-		Diff:      DiffBlob,
+func Blob() BlobKit {
+	return BlobKit{
 		Optionals: false,
 		Plain: Form[plain.Blob, plain.Blob]{
 			From: func(m *plain.Blob) *plain.Blob { return m },
@@ -122,24 +146,39 @@ func Blob() Kit[plain.Blob, pb.Blob, pbhook.Blob, pbpool.Blob, polymsg.Blob, cap
 		Capnp: Capnp[plain.Blob, capnmsg.Blob]{
 			Build: capnBuildRootBlob,
 			Root:  func(msg *capnp.Message, v *capnmsg.Blob) (err error) { *v, err = capnmsg.ReadRootBlob(msg); return err },
-			To:    func(v *capnmsg.Blob, m *plain.Blob) error { *m = plain.Blob{}; return capnToBlob(*v, m) },
+			To:    func(v *capnmsg.Blob, m *plain.Blob) error { return capnToBlob(*v, m) },
 			Read:  capnUseBlob,
 			Same:  capnSameBlob,
 		},
 		Flatbuffers: Flatbuffers[plain.Blob, flatmsg.Blob]{
 			Build: flatBuildRootBlob,
 			Root:  func(data []byte, v *flatmsg.Blob) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To:    func(v *flatmsg.Blob, m *plain.Blob) error { *m = plain.Blob{}; flatToBlob(v, m); return nil },
+			To:    func(v *flatmsg.Blob, m *plain.Blob) error { flatToBlob(v, m); return nil },
 			Read:  flatUseBlob,
 			Same:  flatSameBlob,
 		},
 	}
 }
 
+// MetricsKit is what contenders need to know about message Metrics.
+type MetricsKit struct {
+	Optionals   bool
+	Plain       Form[plain.Metrics, plain.Metrics]
+	Protobuf    Form[plain.Metrics, pb.Metrics]
+	Hooked      Form[plain.Metrics, pbhook.Metrics]
+	Pooled      Form[plain.Metrics, pbpool.Metrics]
+	Polyglot    Form[plain.Metrics, polymsg.Metrics]
+	FromPool    func() *pbpool.Metrics
+	Easyproto   Easyproto[plain.Metrics]
+	Mus         mus.Serializer[plain.Metrics]
+	Hyperpb     Hyperpb[plain.Metrics]
+	Capnp       Capnp[plain.Metrics, capnmsg.Metrics]
+	Flatbuffers Flatbuffers[plain.Metrics, flatmsg.Metrics]
+}
+
 // Metrics is the kit of message Metrics.
-func Metrics() Kit[plain.Metrics, pb.Metrics, pbhook.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics] {
-	return Kit[plain.Metrics, pb.Metrics, pbhook.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics]{
-		Diff:      DiffMetrics,
+func Metrics() MetricsKit {
+	return MetricsKit{
 		Optionals: false,
 		Plain: Form[plain.Metrics, plain.Metrics]{
 			From: func(m *plain.Metrics) *plain.Metrics { return m },
@@ -181,28 +220,39 @@ func Metrics() Kit[plain.Metrics, pb.Metrics, pbhook.Metrics, pbpool.Metrics, po
 				*v, err = capnmsg.ReadRootMetrics(msg)
 				return err
 			},
-			To:   func(v *capnmsg.Metrics, m *plain.Metrics) error { *m = plain.Metrics{}; return capnToMetrics(*v, m) },
+			To:   func(v *capnmsg.Metrics, m *plain.Metrics) error { return capnToMetrics(*v, m) },
 			Read: capnUseMetrics,
 			Same: capnSameMetrics,
 		},
 		Flatbuffers: Flatbuffers[plain.Metrics, flatmsg.Metrics]{
 			Build: flatBuildRootMetrics,
 			Root:  func(data []byte, v *flatmsg.Metrics) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To: func(v *flatmsg.Metrics, m *plain.Metrics) error {
-				*m = plain.Metrics{}
-				flatToMetrics(v, m)
-				return nil
-			},
-			Read: flatUseMetrics,
-			Same: flatSameMetrics,
+			To:    func(v *flatmsg.Metrics, m *plain.Metrics) error { flatToMetrics(v, m); return nil },
+			Read:  flatUseMetrics,
+			Same:  flatSameMetrics,
 		},
 	}
 }
 
+// OrderKit is what contenders need to know about message Order.
+type OrderKit struct {
+	Optionals   bool
+	Plain       Form[plain.Order, plain.Order]
+	Protobuf    Form[plain.Order, pb.Order]
+	Hooked      Form[plain.Order, pbhook.Order]
+	Pooled      Form[plain.Order, pbpool.Order]
+	Polyglot    Form[plain.Order, polymsg.Order]
+	FromPool    func() *pbpool.Order
+	Easyproto   Easyproto[plain.Order]
+	Mus         mus.Serializer[plain.Order]
+	Hyperpb     Hyperpb[plain.Order]
+	Capnp       Capnp[plain.Order, capnmsg.Order]
+	Flatbuffers Flatbuffers[plain.Order, flatmsg.Order]
+}
+
 // Order is the kit of message Order.
-func Order() Kit[plain.Order, pb.Order, pbhook.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order] {
-	return Kit[plain.Order, pb.Order, pbhook.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order]{
-		Diff:      DiffOrder,
+func Order() OrderKit {
+	return OrderKit{
 		Optionals: true,
 		Plain: Form[plain.Order, plain.Order]{
 			From: func(m *plain.Order) *plain.Order { return m },
@@ -244,24 +294,39 @@ func Order() Kit[plain.Order, pb.Order, pbhook.Order, pbpool.Order, polymsg.Orde
 				*v, err = capnmsg.ReadRootOrder(msg)
 				return err
 			},
-			To:   func(v *capnmsg.Order, m *plain.Order) error { *m = plain.Order{}; return capnToOrder(*v, m) },
+			To:   func(v *capnmsg.Order, m *plain.Order) error { return capnToOrder(*v, m) },
 			Read: capnUseOrder,
 			Same: capnSameOrder,
 		},
 		Flatbuffers: Flatbuffers[plain.Order, flatmsg.Order]{
 			Build: flatBuildRootOrder,
 			Root:  func(data []byte, v *flatmsg.Order) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To:    func(v *flatmsg.Order, m *plain.Order) error { *m = plain.Order{}; flatToOrder(v, m); return nil },
+			To:    func(v *flatmsg.Order, m *plain.Order) error { flatToOrder(v, m); return nil },
 			Read:  flatUseOrder,
 			Same:  flatSameOrder,
 		},
 	}
 }
 
+// TinyKit is what contenders need to know about message Tiny.
+type TinyKit struct {
+	Optionals   bool
+	Plain       Form[plain.Tiny, plain.Tiny]
+	Protobuf    Form[plain.Tiny, pb.Tiny]
+	Hooked      Form[plain.Tiny, pbhook.Tiny]
+	Pooled      Form[plain.Tiny, pbpool.Tiny]
+	Polyglot    Form[plain.Tiny, polymsg.Tiny]
+	FromPool    func() *pbpool.Tiny
+	Easyproto   Easyproto[plain.Tiny]
+	Mus         mus.Serializer[plain.Tiny]
+	Hyperpb     Hyperpb[plain.Tiny]
+	Capnp       Capnp[plain.Tiny, capnmsg.Tiny]
+	Flatbuffers Flatbuffers[plain.Tiny, flatmsg.Tiny]
+}
+
 // Tiny is the kit of message Tiny.
-func Tiny() Kit[plain.Tiny, pb.Tiny, pbhook.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny] {
-	return Kit[plain.Tiny, pb.Tiny, pbhook.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny]{
-		Diff:      DiffTiny,
+func Tiny() TinyKit {
+	return TinyKit{
 		Optionals: false,
 		Plain: Form[plain.Tiny, plain.Tiny]{
 			From: func(m *plain.Tiny) *plain.Tiny { return m },
@@ -300,14 +365,14 @@ func Tiny() Kit[plain.Tiny, pb.Tiny, pbhook.Tiny, pbpool.Tiny, polymsg.Tiny, cap
 		Capnp: Capnp[plain.Tiny, capnmsg.Tiny]{
 			Build: capnBuildRootTiny,
 			Root:  func(msg *capnp.Message, v *capnmsg.Tiny) (err error) { *v, err = capnmsg.ReadRootTiny(msg); return err },
-			To:    func(v *capnmsg.Tiny, m *plain.Tiny) error { *m = plain.Tiny{}; return capnToTiny(*v, m) },
+			To:    func(v *capnmsg.Tiny, m *plain.Tiny) error { return capnToTiny(*v, m) },
 			Read:  capnUseTiny,
 			Same:  capnSameTiny,
 		},
 		Flatbuffers: Flatbuffers[plain.Tiny, flatmsg.Tiny]{
 			Build: flatBuildRootTiny,
 			Root:  func(data []byte, v *flatmsg.Tiny) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To:    func(v *flatmsg.Tiny, m *plain.Tiny) error { *m = plain.Tiny{}; flatToTiny(v, m); return nil },
+			To:    func(v *flatmsg.Tiny, m *plain.Tiny) error { flatToTiny(v, m); return nil },
 			Read:  flatUseTiny,
 			Same:  flatSameTiny,
 		},

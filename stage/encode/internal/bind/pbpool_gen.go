@@ -31,9 +31,12 @@ func pbpoolToBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) {
 	pbpoolToEmbeddedMessage(v.Embedded, &m.Embedded)
 	pbpoolToMap(v.EmbeddedMap, &m.EmbeddedMap)
 	pbpoolToEnumMessage(v.EnumMessage, &m.EnumMessage)
-	m.Repeated = make([]plain.EmbeddedMessage, len(v.Repeated))
-	for i := range v.Repeated {
-		pbpoolToEmbeddedMessage(v.Repeated[i], &m.Repeated[i])
+	{
+		list := v.Repeated
+		m.Repeated = make([]plain.EmbeddedMessage, len(list))
+		for i := range list {
+			pbpoolToEmbeddedMessage(list[i], &m.Repeated[i])
+		}
 	}
 }
 
@@ -45,8 +48,12 @@ func pbpoolReadBenchmark(v *pbpool.Benchmark) (sum uint64) {
 	sum += pbpoolReadEmbeddedMessage(v.Embedded)
 	sum += pbpoolReadMap(v.EmbeddedMap)
 	sum += pbpoolReadEnumMessage(v.EnumMessage)
-	for i := range v.Repeated {
-		sum += 1 + pbpoolReadEmbeddedMessage(v.Repeated[i])
+	{
+		list := v.Repeated
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbpoolReadEmbeddedMessage(list[i])
+		}
 	}
 	return sum
 }
@@ -67,12 +74,15 @@ func pbpoolMatchBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) bool {
 	if !pbpoolMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
 		return false
 	}
-	if len(v.Repeated) != len(m.Repeated) {
-		return false
-	}
-	for i := range v.Repeated {
-		if !pbpoolMatchEmbeddedMessage(v.Repeated[i], &m.Repeated[i]) {
+	{
+		list := v.Repeated
+		if len(list) != len(m.Repeated) {
 			return false
+		}
+		for i := range list {
+			if !pbpoolMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
+				return false
+			}
 		}
 	}
 	return true
@@ -121,15 +131,22 @@ func pbpoolToMap(v *pbpool.Map, m *plain.Map) {
 	if v == nil {
 		return
 	}
-	m.BuiltMap = v.BuiltMap
+	m.BuiltMap = make(map[string]float64, len(v.BuiltMap))
+	for k, x := range v.BuiltMap {
+		var y float64
+		y = x
+		m.BuiltMap[k] = y
+	}
 }
 
 func pbpoolReadMap(v *pbpool.Map) (sum uint64) {
 	if v == nil {
 		return 0
 	}
+	sum += uint64(len(v.BuiltMap))
 	for k, x := range v.BuiltMap {
-		sum += 1 + Text(k) + math.Float64bits(x)
+		sum += Text(k)
+		sum += math.Float64bits(x)
 	}
 	return sum
 }
@@ -142,7 +159,11 @@ func pbpoolMatchMap(v *pbpool.Map, m *plain.Map) bool {
 		return false
 	}
 	for k, x := range v.BuiltMap {
-		if y, ok := m.BuiltMap[k]; !ok || !(sameDouble(x, y)) {
+		y, ok := m.BuiltMap[k]
+		if !ok {
+			return false
+		}
+		if !(sameDouble(x, y)) {
 			return false
 		}
 	}
@@ -233,8 +254,20 @@ func pbpoolToMetrics(v *pbpool.Metrics, m *plain.Metrics) {
 		return
 	}
 	m.Series = v.Series
-	m.UnixMs = v.UnixMs
-	m.Values = v.Values
+	{
+		list := v.UnixMs
+		m.UnixMs = make([]int64, len(list))
+		for i := range list {
+			m.UnixMs[i] = list[i]
+		}
+	}
+	{
+		list := v.Values
+		m.Values = make([]float64, len(list))
+		for i := range list {
+			m.Values[i] = list[i]
+		}
+	}
 }
 
 func pbpoolReadMetrics(v *pbpool.Metrics) (sum uint64) {
@@ -242,11 +275,19 @@ func pbpoolReadMetrics(v *pbpool.Metrics) (sum uint64) {
 		return 0
 	}
 	sum += Text(v.Series)
-	for _, x := range v.UnixMs {
-		sum += 1 + uint64(x)
+	{
+		list := v.UnixMs
+		sum += uint64(len(list))
+		for i := range list {
+			sum += uint64(list[i])
+		}
 	}
-	for _, x := range v.Values {
-		sum += 1 + math.Float64bits(x)
+	{
+		list := v.Values
+		sum += uint64(len(list))
+		for i := range list {
+			sum += math.Float64bits(list[i])
+		}
 	}
 	return sum
 }
@@ -258,20 +299,26 @@ func pbpoolMatchMetrics(v *pbpool.Metrics, m *plain.Metrics) bool {
 	if !(v.Series == m.Series) {
 		return false
 	}
-	if len(v.UnixMs) != len(m.UnixMs) {
-		return false
-	}
-	for i, x := range v.UnixMs {
-		if !(x == m.UnixMs[i]) {
+	{
+		list := v.UnixMs
+		if len(list) != len(m.UnixMs) {
 			return false
 		}
+		for i := range list {
+			if !(list[i] == m.UnixMs[i]) {
+				return false
+			}
+		}
 	}
-	if len(v.Values) != len(m.Values) {
-		return false
-	}
-	for i, x := range v.Values {
-		if !(sameDouble(x, m.Values[i])) {
+	{
+		list := v.Values
+		if len(list) != len(m.Values) {
 			return false
+		}
+		for i := range list {
+			if !(sameDouble(list[i], m.Values[i])) {
+				return false
+			}
 		}
 	}
 	return true
@@ -312,22 +359,42 @@ func pbpoolToOrder(v *pbpool.Order, m *plain.Order) {
 	m.Reference = v.Reference
 	m.Status = plain.OrderStatus(v.Status)
 	m.CreatedUnixMs = v.CreatedUnixMs
-	m.PaidUnixMs = v.PaidUnixMs
+	if v.PaidUnixMs != nil {
+		m.PaidUnixMs = new(int64)
+		*m.PaidUnixMs = *v.PaidUnixMs
+	}
 	pbpoolToCustomer(v.Customer, &m.Customer)
 	pbpoolToAddress(v.ShipTo, &m.ShipTo)
 	if v.BillTo != nil {
 		m.BillTo = new(plain.Address)
 		pbpoolToAddress(v.BillTo, m.BillTo)
 	}
-	m.Items = make([]plain.LineItem, len(v.Items))
-	for i := range v.Items {
-		pbpoolToLineItem(v.Items[i], &m.Items[i])
+	{
+		list := v.Items
+		m.Items = make([]plain.LineItem, len(list))
+		for i := range list {
+			pbpoolToLineItem(list[i], &m.Items[i])
+		}
 	}
 	pbpoolToMoney(v.Total, &m.Total)
-	m.Coupon = v.Coupon
-	m.Labels = v.Labels
+	if v.Coupon != nil {
+		m.Coupon = new(string)
+		*m.Coupon = *v.Coupon
+	}
+	m.Labels = make(map[string]string, len(v.Labels))
+	for k, x := range v.Labels {
+		var y string
+		y = x
+		m.Labels[k] = y
+	}
 	m.Note = v.Note
-	m.Tags = v.Tags
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
 	m.Signature = v.Signature
 	m.Gift = v.Gift
 }
@@ -341,26 +408,39 @@ func pbpoolReadOrder(v *pbpool.Order) (sum uint64) {
 	sum += uint64(v.Status)
 	sum += uint64(v.CreatedUnixMs)
 	if v.PaidUnixMs != nil {
-		sum += 1 + uint64(*v.PaidUnixMs)
+		sum++
+		sum += uint64(*v.PaidUnixMs)
 	}
 	sum += pbpoolReadCustomer(v.Customer)
 	sum += pbpoolReadAddress(v.ShipTo)
 	if v.BillTo != nil {
-		sum += 1 + pbpoolReadAddress(v.BillTo)
+		sum++
+		sum += pbpoolReadAddress(v.BillTo)
 	}
-	for i := range v.Items {
-		sum += 1 + pbpoolReadLineItem(v.Items[i])
+	{
+		list := v.Items
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbpoolReadLineItem(list[i])
+		}
 	}
 	sum += pbpoolReadMoney(v.Total)
 	if v.Coupon != nil {
-		sum += 1 + Text(*v.Coupon)
+		sum++
+		sum += Text(*v.Coupon)
 	}
+	sum += uint64(len(v.Labels))
 	for k, x := range v.Labels {
-		sum += 1 + Text(k) + Text(x)
+		sum += Text(k)
+		sum += Text(x)
 	}
 	sum += Text(v.Note)
-	for _, x := range v.Tags {
-		sum += 1 + Text(x)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
 	}
 	sum += Text(v.Signature)
 	sum += bit(v.Gift)
@@ -383,11 +463,13 @@ func pbpoolMatchOrder(v *pbpool.Order, m *plain.Order) bool {
 	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
 		return false
 	}
-	if (v.PaidUnixMs == nil) != (m.PaidUnixMs == nil) {
+	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
 		return false
 	}
-	if v.PaidUnixMs != nil && !(*v.PaidUnixMs == *m.PaidUnixMs) {
-		return false
+	if m.PaidUnixMs != nil {
+		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
+			return false
+		}
 	}
 	if !pbpoolMatchCustomer(v.Customer, &m.Customer) {
 		return false
@@ -395,46 +477,60 @@ func pbpoolMatchOrder(v *pbpool.Order, m *plain.Order) bool {
 	if !pbpoolMatchAddress(v.ShipTo, &m.ShipTo) {
 		return false
 	}
-	if (v.BillTo == nil) != (m.BillTo == nil) {
+	if (v.BillTo != nil) != (m.BillTo != nil) {
 		return false
 	}
-	if v.BillTo != nil && !pbpoolMatchAddress(v.BillTo, m.BillTo) {
-		return false
-	}
-	if len(v.Items) != len(m.Items) {
-		return false
-	}
-	for i := range v.Items {
-		if !pbpoolMatchLineItem(v.Items[i], &m.Items[i]) {
+	if m.BillTo != nil {
+		if !pbpoolMatchAddress(v.BillTo, m.BillTo) {
 			return false
+		}
+	}
+	{
+		list := v.Items
+		if len(list) != len(m.Items) {
+			return false
+		}
+		for i := range list {
+			if !pbpoolMatchLineItem(list[i], &m.Items[i]) {
+				return false
+			}
 		}
 	}
 	if !pbpoolMatchMoney(v.Total, &m.Total) {
 		return false
 	}
-	if (v.Coupon == nil) != (m.Coupon == nil) {
+	if (v.Coupon != nil) != (m.Coupon != nil) {
 		return false
 	}
-	if v.Coupon != nil && !(*v.Coupon == *m.Coupon) {
-		return false
+	if m.Coupon != nil {
+		if !(*v.Coupon == *m.Coupon) {
+			return false
+		}
 	}
 	if len(v.Labels) != len(m.Labels) {
 		return false
 	}
 	for k, x := range v.Labels {
-		if y, ok := m.Labels[k]; !ok || !(x == y) {
+		y, ok := m.Labels[k]
+		if !ok {
+			return false
+		}
+		if !(x == y) {
 			return false
 		}
 	}
 	if !(v.Note == m.Note) {
 		return false
 	}
-	if len(v.Tags) != len(m.Tags) {
-		return false
-	}
-	for i, x := range v.Tags {
-		if !(x == m.Tags[i]) {
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
 			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
 		}
 	}
 	if !(bytes.Equal(v.Signature, m.Signature)) {
@@ -502,7 +598,10 @@ func pbpoolToCustomer(v *pbpool.Customer, m *plain.Customer) {
 	m.Serial = v.Serial
 	m.Name = v.Name
 	m.Email = v.Email
-	m.Phone = v.Phone
+	if v.Phone != nil {
+		m.Phone = new(string)
+		*m.Phone = *v.Phone
+	}
 	m.Verified = v.Verified
 }
 
@@ -514,7 +613,8 @@ func pbpoolReadCustomer(v *pbpool.Customer) (sum uint64) {
 	sum += Text(v.Name)
 	sum += Text(v.Email)
 	if v.Phone != nil {
-		sum += 1 + Text(*v.Phone)
+		sum++
+		sum += Text(*v.Phone)
 	}
 	sum += bit(v.Verified)
 	return sum
@@ -533,11 +633,13 @@ func pbpoolMatchCustomer(v *pbpool.Customer, m *plain.Customer) bool {
 	if !(v.Email == m.Email) {
 		return false
 	}
-	if (v.Phone == nil) != (m.Phone == nil) {
+	if (v.Phone != nil) != (m.Phone != nil) {
 		return false
 	}
-	if v.Phone != nil && !(*v.Phone == *m.Phone) {
-		return false
+	if m.Phone != nil {
+		if !(*v.Phone == *m.Phone) {
+			return false
+		}
 	}
 	if !(v.Verified == m.Verified) {
 		return false
@@ -616,7 +718,10 @@ func pbpoolToLineItem(v *pbpool.LineItem, m *plain.LineItem) {
 	m.Quantity = v.Quantity
 	pbpoolToMoney(v.UnitPrice, &m.UnitPrice)
 	m.TaxRate = v.TaxRate
-	m.DiscountPercent = v.DiscountPercent
+	if v.DiscountPercent != nil {
+		m.DiscountPercent = new(int32)
+		*m.DiscountPercent = *v.DiscountPercent
+	}
 }
 
 func pbpoolReadLineItem(v *pbpool.LineItem) (sum uint64) {
@@ -629,7 +734,8 @@ func pbpoolReadLineItem(v *pbpool.LineItem) (sum uint64) {
 	sum += pbpoolReadMoney(v.UnitPrice)
 	sum += math.Float64bits(v.TaxRate)
 	if v.DiscountPercent != nil {
-		sum += 1 + uint64(*v.DiscountPercent)
+		sum++
+		sum += uint64(*v.DiscountPercent)
 	}
 	return sum
 }
@@ -653,11 +759,13 @@ func pbpoolMatchLineItem(v *pbpool.LineItem, m *plain.LineItem) bool {
 	if !(sameDouble(v.TaxRate, m.TaxRate)) {
 		return false
 	}
-	if (v.DiscountPercent == nil) != (m.DiscountPercent == nil) {
+	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
 		return false
 	}
-	if v.DiscountPercent != nil && !(*v.DiscountPercent == *m.DiscountPercent) {
-		return false
+	if m.DiscountPercent != nil {
+		if !(*v.DiscountPercent == *m.DiscountPercent) {
+			return false
+		}
 	}
 	return true
 }

@@ -13,8 +13,12 @@ func plainReadBenchmark(v *plain.Benchmark) (sum uint64) {
 	sum += plainReadEmbeddedMessage(&v.Embedded)
 	sum += plainReadMap(&v.EmbeddedMap)
 	sum += plainReadEnumMessage(&v.EnumMessage)
-	for i := range v.Repeated {
-		sum += 1 + plainReadEmbeddedMessage(&v.Repeated[i])
+	{
+		list := v.Repeated
+		sum += uint64(len(list))
+		for i := range list {
+			sum += plainReadEmbeddedMessage(&list[i])
+		}
 	}
 	return sum
 }
@@ -32,12 +36,15 @@ func plainMatchBenchmark(v *plain.Benchmark, m *plain.Benchmark) bool {
 	if !plainMatchEnumMessage(&v.EnumMessage, &m.EnumMessage) {
 		return false
 	}
-	if len(v.Repeated) != len(m.Repeated) {
-		return false
-	}
-	for i := range v.Repeated {
-		if !plainMatchEmbeddedMessage(&v.Repeated[i], &m.Repeated[i]) {
+	{
+		list := v.Repeated
+		if len(list) != len(m.Repeated) {
 			return false
+		}
+		for i := range list {
+			if !plainMatchEmbeddedMessage(&list[i], &m.Repeated[i]) {
+				return false
+			}
 		}
 	}
 	return true
@@ -56,8 +63,10 @@ func plainMatchEmbeddedMessage(v *plain.EmbeddedMessage, m *plain.EmbeddedMessag
 }
 
 func plainReadMap(v *plain.Map) (sum uint64) {
+	sum += uint64(len(v.BuiltMap))
 	for k, x := range v.BuiltMap {
-		sum += 1 + Text(k) + math.Float64bits(x)
+		sum += Text(k)
+		sum += math.Float64bits(x)
 	}
 	return sum
 }
@@ -67,7 +76,11 @@ func plainMatchMap(v *plain.Map, m *plain.Map) bool {
 		return false
 	}
 	for k, x := range v.BuiltMap {
-		if y, ok := m.BuiltMap[k]; !ok || !(sameDouble(x, y)) {
+		y, ok := m.BuiltMap[k]
+		if !ok {
+			return false
+		}
+		if !(sameDouble(x, y)) {
 			return false
 		}
 	}
@@ -104,11 +117,19 @@ func plainMatchBlob(v *plain.Blob, m *plain.Blob) bool {
 
 func plainReadMetrics(v *plain.Metrics) (sum uint64) {
 	sum += Text(v.Series)
-	for _, x := range v.UnixMs {
-		sum += 1 + uint64(x)
+	{
+		list := v.UnixMs
+		sum += uint64(len(list))
+		for i := range list {
+			sum += uint64(list[i])
+		}
 	}
-	for _, x := range v.Values {
-		sum += 1 + math.Float64bits(x)
+	{
+		list := v.Values
+		sum += uint64(len(list))
+		for i := range list {
+			sum += math.Float64bits(list[i])
+		}
 	}
 	return sum
 }
@@ -117,20 +138,26 @@ func plainMatchMetrics(v *plain.Metrics, m *plain.Metrics) bool {
 	if !(v.Series == m.Series) {
 		return false
 	}
-	if len(v.UnixMs) != len(m.UnixMs) {
-		return false
-	}
-	for i, x := range v.UnixMs {
-		if !(x == m.UnixMs[i]) {
+	{
+		list := v.UnixMs
+		if len(list) != len(m.UnixMs) {
 			return false
 		}
+		for i := range list {
+			if !(list[i] == m.UnixMs[i]) {
+				return false
+			}
+		}
 	}
-	if len(v.Values) != len(m.Values) {
-		return false
-	}
-	for i, x := range v.Values {
-		if !(sameDouble(x, m.Values[i])) {
+	{
+		list := v.Values
+		if len(list) != len(m.Values) {
 			return false
+		}
+		for i := range list {
+			if !(sameDouble(list[i], m.Values[i])) {
+				return false
+			}
 		}
 	}
 	return true
@@ -142,26 +169,39 @@ func plainReadOrder(v *plain.Order) (sum uint64) {
 	sum += uint64(v.Status)
 	sum += uint64(v.CreatedUnixMs)
 	if v.PaidUnixMs != nil {
-		sum += 1 + uint64(*v.PaidUnixMs)
+		sum++
+		sum += uint64(*v.PaidUnixMs)
 	}
 	sum += plainReadCustomer(&v.Customer)
 	sum += plainReadAddress(&v.ShipTo)
 	if v.BillTo != nil {
-		sum += 1 + plainReadAddress(v.BillTo)
+		sum++
+		sum += plainReadAddress(v.BillTo)
 	}
-	for i := range v.Items {
-		sum += 1 + plainReadLineItem(&v.Items[i])
+	{
+		list := v.Items
+		sum += uint64(len(list))
+		for i := range list {
+			sum += plainReadLineItem(&list[i])
+		}
 	}
 	sum += plainReadMoney(&v.Total)
 	if v.Coupon != nil {
-		sum += 1 + Text(*v.Coupon)
+		sum++
+		sum += Text(*v.Coupon)
 	}
+	sum += uint64(len(v.Labels))
 	for k, x := range v.Labels {
-		sum += 1 + Text(k) + Text(x)
+		sum += Text(k)
+		sum += Text(x)
 	}
 	sum += Text(v.Note)
-	for _, x := range v.Tags {
-		sum += 1 + Text(x)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
 	}
 	sum += Text(v.Signature)
 	sum += bit(v.Gift)
@@ -181,11 +221,13 @@ func plainMatchOrder(v *plain.Order, m *plain.Order) bool {
 	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
 		return false
 	}
-	if (v.PaidUnixMs == nil) != (m.PaidUnixMs == nil) {
+	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
 		return false
 	}
-	if v.PaidUnixMs != nil && !(*v.PaidUnixMs == *m.PaidUnixMs) {
-		return false
+	if m.PaidUnixMs != nil {
+		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
+			return false
+		}
 	}
 	if !plainMatchCustomer(&v.Customer, &m.Customer) {
 		return false
@@ -193,46 +235,60 @@ func plainMatchOrder(v *plain.Order, m *plain.Order) bool {
 	if !plainMatchAddress(&v.ShipTo, &m.ShipTo) {
 		return false
 	}
-	if (v.BillTo == nil) != (m.BillTo == nil) {
+	if (v.BillTo != nil) != (m.BillTo != nil) {
 		return false
 	}
-	if v.BillTo != nil && !plainMatchAddress(v.BillTo, m.BillTo) {
-		return false
-	}
-	if len(v.Items) != len(m.Items) {
-		return false
-	}
-	for i := range v.Items {
-		if !plainMatchLineItem(&v.Items[i], &m.Items[i]) {
+	if m.BillTo != nil {
+		if !plainMatchAddress(v.BillTo, m.BillTo) {
 			return false
+		}
+	}
+	{
+		list := v.Items
+		if len(list) != len(m.Items) {
+			return false
+		}
+		for i := range list {
+			if !plainMatchLineItem(&list[i], &m.Items[i]) {
+				return false
+			}
 		}
 	}
 	if !plainMatchMoney(&v.Total, &m.Total) {
 		return false
 	}
-	if (v.Coupon == nil) != (m.Coupon == nil) {
+	if (v.Coupon != nil) != (m.Coupon != nil) {
 		return false
 	}
-	if v.Coupon != nil && !(*v.Coupon == *m.Coupon) {
-		return false
+	if m.Coupon != nil {
+		if !(*v.Coupon == *m.Coupon) {
+			return false
+		}
 	}
 	if len(v.Labels) != len(m.Labels) {
 		return false
 	}
 	for k, x := range v.Labels {
-		if y, ok := m.Labels[k]; !ok || !(x == y) {
+		y, ok := m.Labels[k]
+		if !ok {
+			return false
+		}
+		if !(x == y) {
 			return false
 		}
 	}
 	if !(v.Note == m.Note) {
 		return false
 	}
-	if len(v.Tags) != len(m.Tags) {
-		return false
-	}
-	for i, x := range v.Tags {
-		if !(x == m.Tags[i]) {
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
 			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
 		}
 	}
 	if !(bytes.Equal(v.Signature, m.Signature)) {
@@ -265,7 +321,8 @@ func plainReadCustomer(v *plain.Customer) (sum uint64) {
 	sum += Text(v.Name)
 	sum += Text(v.Email)
 	if v.Phone != nil {
-		sum += 1 + Text(*v.Phone)
+		sum++
+		sum += Text(*v.Phone)
 	}
 	sum += bit(v.Verified)
 	return sum
@@ -281,11 +338,13 @@ func plainMatchCustomer(v *plain.Customer, m *plain.Customer) bool {
 	if !(v.Email == m.Email) {
 		return false
 	}
-	if (v.Phone == nil) != (m.Phone == nil) {
+	if (v.Phone != nil) != (m.Phone != nil) {
 		return false
 	}
-	if v.Phone != nil && !(*v.Phone == *m.Phone) {
-		return false
+	if m.Phone != nil {
+		if !(*v.Phone == *m.Phone) {
+			return false
+		}
 	}
 	if !(v.Verified == m.Verified) {
 		return false
@@ -324,7 +383,8 @@ func plainReadLineItem(v *plain.LineItem) (sum uint64) {
 	sum += plainReadMoney(&v.UnitPrice)
 	sum += math.Float64bits(v.TaxRate)
 	if v.DiscountPercent != nil {
-		sum += 1 + uint64(*v.DiscountPercent)
+		sum++
+		sum += uint64(*v.DiscountPercent)
 	}
 	return sum
 }
@@ -345,11 +405,13 @@ func plainMatchLineItem(v *plain.LineItem, m *plain.LineItem) bool {
 	if !(sameDouble(v.TaxRate, m.TaxRate)) {
 		return false
 	}
-	if (v.DiscountPercent == nil) != (m.DiscountPercent == nil) {
+	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
 		return false
 	}
-	if v.DiscountPercent != nil && !(*v.DiscountPercent == *m.DiscountPercent) {
-		return false
+	if m.DiscountPercent != nil {
+		if !(*v.DiscountPercent == *m.DiscountPercent) {
+			return false
+		}
 	}
 	return true
 }

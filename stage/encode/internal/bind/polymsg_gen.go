@@ -31,9 +31,12 @@ func polymsgToBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) {
 	polymsgToEmbeddedMessage(v.Embedded, &m.Embedded)
 	polymsgToMap(v.EmbeddedMap, &m.EmbeddedMap)
 	polymsgToEnumMessage(v.EnumMessage, &m.EnumMessage)
-	m.Repeated = make([]plain.EmbeddedMessage, len(v.Repeated))
-	for i := range v.Repeated {
-		polymsgToEmbeddedMessage(v.Repeated[i], &m.Repeated[i])
+	{
+		list := v.Repeated
+		m.Repeated = make([]plain.EmbeddedMessage, len(list))
+		for i := range list {
+			polymsgToEmbeddedMessage(list[i], &m.Repeated[i])
+		}
 	}
 }
 
@@ -45,8 +48,12 @@ func polymsgReadBenchmark(v *polymsg.Benchmark) (sum uint64) {
 	sum += polymsgReadEmbeddedMessage(v.Embedded)
 	sum += polymsgReadMap(v.EmbeddedMap)
 	sum += polymsgReadEnumMessage(v.EnumMessage)
-	for i := range v.Repeated {
-		sum += 1 + polymsgReadEmbeddedMessage(v.Repeated[i])
+	{
+		list := v.Repeated
+		sum += uint64(len(list))
+		for i := range list {
+			sum += polymsgReadEmbeddedMessage(list[i])
+		}
 	}
 	return sum
 }
@@ -67,12 +74,15 @@ func polymsgMatchBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) bool {
 	if !polymsgMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
 		return false
 	}
-	if len(v.Repeated) != len(m.Repeated) {
-		return false
-	}
-	for i := range v.Repeated {
-		if !polymsgMatchEmbeddedMessage(v.Repeated[i], &m.Repeated[i]) {
+	{
+		list := v.Repeated
+		if len(list) != len(m.Repeated) {
 			return false
+		}
+		for i := range list {
+			if !polymsgMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
+				return false
+			}
 		}
 	}
 	return true
@@ -121,15 +131,22 @@ func polymsgToMap(v *polymsg.Map, m *plain.Map) {
 	if v == nil {
 		return
 	}
-	m.BuiltMap = v.BuiltMap
+	m.BuiltMap = make(map[string]float64, len(v.BuiltMap))
+	for k, x := range v.BuiltMap {
+		var y float64
+		y = x
+		m.BuiltMap[k] = y
+	}
 }
 
 func polymsgReadMap(v *polymsg.Map) (sum uint64) {
 	if v == nil {
 		return 0
 	}
+	sum += uint64(len(v.BuiltMap))
 	for k, x := range v.BuiltMap {
-		sum += 1 + Text(k) + math.Float64bits(x)
+		sum += Text(k)
+		sum += math.Float64bits(x)
 	}
 	return sum
 }
@@ -142,7 +159,11 @@ func polymsgMatchMap(v *polymsg.Map, m *plain.Map) bool {
 		return false
 	}
 	for k, x := range v.BuiltMap {
-		if y, ok := m.BuiltMap[k]; !ok || !(sameDouble(x, y)) {
+		y, ok := m.BuiltMap[k]
+		if !ok {
+			return false
+		}
+		if !(sameDouble(x, y)) {
 			return false
 		}
 	}
@@ -233,8 +254,20 @@ func polymsgToMetrics(v *polymsg.Metrics, m *plain.Metrics) {
 		return
 	}
 	m.Series = v.Series
-	m.UnixMs = v.UnixMs
-	m.Values = v.Values
+	{
+		list := v.UnixMs
+		m.UnixMs = make([]int64, len(list))
+		for i := range list {
+			m.UnixMs[i] = list[i]
+		}
+	}
+	{
+		list := v.Values
+		m.Values = make([]float64, len(list))
+		for i := range list {
+			m.Values[i] = list[i]
+		}
+	}
 }
 
 func polymsgReadMetrics(v *polymsg.Metrics) (sum uint64) {
@@ -242,11 +275,19 @@ func polymsgReadMetrics(v *polymsg.Metrics) (sum uint64) {
 		return 0
 	}
 	sum += Text(v.Series)
-	for _, x := range v.UnixMs {
-		sum += 1 + uint64(x)
+	{
+		list := v.UnixMs
+		sum += uint64(len(list))
+		for i := range list {
+			sum += uint64(list[i])
+		}
 	}
-	for _, x := range v.Values {
-		sum += 1 + math.Float64bits(x)
+	{
+		list := v.Values
+		sum += uint64(len(list))
+		for i := range list {
+			sum += math.Float64bits(list[i])
+		}
 	}
 	return sum
 }
@@ -258,20 +299,26 @@ func polymsgMatchMetrics(v *polymsg.Metrics, m *plain.Metrics) bool {
 	if !(v.Series == m.Series) {
 		return false
 	}
-	if len(v.UnixMs) != len(m.UnixMs) {
-		return false
-	}
-	for i, x := range v.UnixMs {
-		if !(x == m.UnixMs[i]) {
+	{
+		list := v.UnixMs
+		if len(list) != len(m.UnixMs) {
 			return false
 		}
+		for i := range list {
+			if !(list[i] == m.UnixMs[i]) {
+				return false
+			}
+		}
 	}
-	if len(v.Values) != len(m.Values) {
-		return false
-	}
-	for i, x := range v.Values {
-		if !(sameDouble(x, m.Values[i])) {
+	{
+		list := v.Values
+		if len(list) != len(m.Values) {
 			return false
+		}
+		for i := range list {
+			if !(sameDouble(list[i], m.Values[i])) {
+				return false
+			}
 		}
 	}
 	return true
@@ -317,7 +364,8 @@ func polymsgToOrder(v *polymsg.Order, m *plain.Order) {
 	m.Status = plain.OrderStatus(v.Status)
 	m.CreatedUnixMs = v.CreatedUnixMs
 	if v.PaidUnixMs != nil {
-		m.PaidUnixMs = &v.PaidUnixMs.Value
+		m.PaidUnixMs = new(int64)
+		*m.PaidUnixMs = v.PaidUnixMs.Value
 	}
 	polymsgToCustomer(v.Customer, &m.Customer)
 	polymsgToAddress(v.ShipTo, &m.ShipTo)
@@ -325,17 +373,32 @@ func polymsgToOrder(v *polymsg.Order, m *plain.Order) {
 		m.BillTo = new(plain.Address)
 		polymsgToAddress(v.BillTo, m.BillTo)
 	}
-	m.Items = make([]plain.LineItem, len(v.Items))
-	for i := range v.Items {
-		polymsgToLineItem(v.Items[i], &m.Items[i])
+	{
+		list := v.Items
+		m.Items = make([]plain.LineItem, len(list))
+		for i := range list {
+			polymsgToLineItem(list[i], &m.Items[i])
+		}
 	}
 	polymsgToMoney(v.Total, &m.Total)
 	if v.Coupon != nil {
-		m.Coupon = &v.Coupon.Value
+		m.Coupon = new(string)
+		*m.Coupon = v.Coupon.Value
 	}
-	m.Labels = v.Labels
+	m.Labels = make(map[string]string, len(v.Labels))
+	for k, x := range v.Labels {
+		var y string
+		y = x
+		m.Labels[k] = y
+	}
 	m.Note = v.Note
-	m.Tags = v.Tags
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
 	m.Signature = v.Signature
 	m.Gift = v.Gift
 }
@@ -349,26 +412,39 @@ func polymsgReadOrder(v *polymsg.Order) (sum uint64) {
 	sum += uint64(v.Status)
 	sum += uint64(v.CreatedUnixMs)
 	if v.PaidUnixMs != nil {
-		sum += 1 + uint64(v.PaidUnixMs.Value)
+		sum++
+		sum += uint64(v.PaidUnixMs.Value)
 	}
 	sum += polymsgReadCustomer(v.Customer)
 	sum += polymsgReadAddress(v.ShipTo)
 	if v.BillTo != nil {
-		sum += 1 + polymsgReadAddress(v.BillTo)
+		sum++
+		sum += polymsgReadAddress(v.BillTo)
 	}
-	for i := range v.Items {
-		sum += 1 + polymsgReadLineItem(v.Items[i])
+	{
+		list := v.Items
+		sum += uint64(len(list))
+		for i := range list {
+			sum += polymsgReadLineItem(list[i])
+		}
 	}
 	sum += polymsgReadMoney(v.Total)
 	if v.Coupon != nil {
-		sum += 1 + Text(v.Coupon.Value)
+		sum++
+		sum += Text(v.Coupon.Value)
 	}
+	sum += uint64(len(v.Labels))
 	for k, x := range v.Labels {
-		sum += 1 + Text(k) + Text(x)
+		sum += Text(k)
+		sum += Text(x)
 	}
 	sum += Text(v.Note)
-	for _, x := range v.Tags {
-		sum += 1 + Text(x)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
 	}
 	sum += Text(v.Signature)
 	sum += bit(v.Gift)
@@ -391,11 +467,13 @@ func polymsgMatchOrder(v *polymsg.Order, m *plain.Order) bool {
 	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
 		return false
 	}
-	if (v.PaidUnixMs == nil) != (m.PaidUnixMs == nil) {
+	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
 		return false
 	}
-	if v.PaidUnixMs != nil && !(v.PaidUnixMs.Value == *m.PaidUnixMs) {
-		return false
+	if m.PaidUnixMs != nil {
+		if !(v.PaidUnixMs.Value == *m.PaidUnixMs) {
+			return false
+		}
 	}
 	if !polymsgMatchCustomer(v.Customer, &m.Customer) {
 		return false
@@ -403,46 +481,60 @@ func polymsgMatchOrder(v *polymsg.Order, m *plain.Order) bool {
 	if !polymsgMatchAddress(v.ShipTo, &m.ShipTo) {
 		return false
 	}
-	if (v.BillTo == nil) != (m.BillTo == nil) {
+	if (v.BillTo != nil) != (m.BillTo != nil) {
 		return false
 	}
-	if v.BillTo != nil && !polymsgMatchAddress(v.BillTo, m.BillTo) {
-		return false
-	}
-	if len(v.Items) != len(m.Items) {
-		return false
-	}
-	for i := range v.Items {
-		if !polymsgMatchLineItem(v.Items[i], &m.Items[i]) {
+	if m.BillTo != nil {
+		if !polymsgMatchAddress(v.BillTo, m.BillTo) {
 			return false
+		}
+	}
+	{
+		list := v.Items
+		if len(list) != len(m.Items) {
+			return false
+		}
+		for i := range list {
+			if !polymsgMatchLineItem(list[i], &m.Items[i]) {
+				return false
+			}
 		}
 	}
 	if !polymsgMatchMoney(v.Total, &m.Total) {
 		return false
 	}
-	if (v.Coupon == nil) != (m.Coupon == nil) {
+	if (v.Coupon != nil) != (m.Coupon != nil) {
 		return false
 	}
-	if v.Coupon != nil && !(v.Coupon.Value == *m.Coupon) {
-		return false
+	if m.Coupon != nil {
+		if !(v.Coupon.Value == *m.Coupon) {
+			return false
+		}
 	}
 	if len(v.Labels) != len(m.Labels) {
 		return false
 	}
 	for k, x := range v.Labels {
-		if y, ok := m.Labels[k]; !ok || !(x == y) {
+		y, ok := m.Labels[k]
+		if !ok {
+			return false
+		}
+		if !(x == y) {
 			return false
 		}
 	}
 	if !(v.Note == m.Note) {
 		return false
 	}
-	if len(v.Tags) != len(m.Tags) {
-		return false
-	}
-	for i, x := range v.Tags {
-		if !(x == m.Tags[i]) {
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
 			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
 		}
 	}
 	if !(bytes.Equal(v.Signature, m.Signature)) {
@@ -513,7 +605,8 @@ func polymsgToCustomer(v *polymsg.Customer, m *plain.Customer) {
 	m.Name = v.Name
 	m.Email = v.Email
 	if v.Phone != nil {
-		m.Phone = &v.Phone.Value
+		m.Phone = new(string)
+		*m.Phone = v.Phone.Value
 	}
 	m.Verified = v.Verified
 }
@@ -526,7 +619,8 @@ func polymsgReadCustomer(v *polymsg.Customer) (sum uint64) {
 	sum += Text(v.Name)
 	sum += Text(v.Email)
 	if v.Phone != nil {
-		sum += 1 + Text(v.Phone.Value)
+		sum++
+		sum += Text(v.Phone.Value)
 	}
 	sum += bit(v.Verified)
 	return sum
@@ -545,11 +639,13 @@ func polymsgMatchCustomer(v *polymsg.Customer, m *plain.Customer) bool {
 	if !(v.Email == m.Email) {
 		return false
 	}
-	if (v.Phone == nil) != (m.Phone == nil) {
+	if (v.Phone != nil) != (m.Phone != nil) {
 		return false
 	}
-	if v.Phone != nil && !(v.Phone.Value == *m.Phone) {
-		return false
+	if m.Phone != nil {
+		if !(v.Phone.Value == *m.Phone) {
+			return false
+		}
 	}
 	if !(v.Verified == m.Verified) {
 		return false
@@ -631,7 +727,8 @@ func polymsgToLineItem(v *polymsg.LineItem, m *plain.LineItem) {
 	polymsgToMoney(v.UnitPrice, &m.UnitPrice)
 	m.TaxRate = v.TaxRate
 	if v.DiscountPercent != nil {
-		m.DiscountPercent = &v.DiscountPercent.Value
+		m.DiscountPercent = new(int32)
+		*m.DiscountPercent = v.DiscountPercent.Value
 	}
 }
 
@@ -645,7 +742,8 @@ func polymsgReadLineItem(v *polymsg.LineItem) (sum uint64) {
 	sum += polymsgReadMoney(v.UnitPrice)
 	sum += math.Float64bits(v.TaxRate)
 	if v.DiscountPercent != nil {
-		sum += 1 + uint64(v.DiscountPercent.Value)
+		sum++
+		sum += uint64(v.DiscountPercent.Value)
 	}
 	return sum
 }
@@ -669,11 +767,13 @@ func polymsgMatchLineItem(v *polymsg.LineItem, m *plain.LineItem) bool {
 	if !(sameDouble(v.TaxRate, m.TaxRate)) {
 		return false
 	}
-	if (v.DiscountPercent == nil) != (m.DiscountPercent == nil) {
+	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
 		return false
 	}
-	if v.DiscountPercent != nil && !(v.DiscountPercent.Value == *m.DiscountPercent) {
-		return false
+	if m.DiscountPercent != nil {
+		if !(v.DiscountPercent.Value == *m.DiscountPercent) {
+			return false
+		}
 	}
 	return true
 }

@@ -1,0 +1,69 @@
+package codegen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// A declaration is a line in a contender's file that says how its rows are made of a message's kit
+// k, because they need a type that is generated for the message:
+//
+//	//encodegen:rows PART NAME: EXPRESSION, ...
+//
+// PART is what a brought message may lack (see parts), or - for what each one has. The row NAME then
+// gives the reason.
+type declaration struct{ file, part, name, rows string }
+
+var declared = regexp.MustCompile(`(?m)^//encodegen:rows (\S+) (\S+): (.*)$`)
+
+// declarations finds them in the stage's files.
+func declarations(tree string) ([]declaration, error) {
+	files, err := filepath.Glob(filepath.Join(tree, "stage", "encode", "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var all []declaration
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			all = append(all, declaration{strings.TrimSuffix(filepath.Base(path), ".go"), m[1], m[2], m[3]})
+		}
+	}
+	return all, nil
+}
+
+// writeRows writes, for every root message T, the function kitOfT.
+func writeRows(s *schema, path string) error {
+	all, err := declarations(s.tree)
+	if err != nil {
+		return err
+	}
+	out := newSource("encode", s.module+"bind", s.module+"plain")
+	for _, md := range s.roots {
+		s.writeRowsOf(out, md, all)
+	}
+	return out.save(path)
+}
+
+func (s *schema) writeRowsOf(out *source, md protoreflect.MessageDescriptor, all []declaration) {
+	name := md.Name()
+	out.f("func kitOf%s() kit[plain.%s] {\nk := bind.%s()", name, name, name)
+	out.f("of := kit[plain.%s]{plain: k.Plain}\nof.marshal, of.unmarshal, of.again = reference(k.Protobuf)", name)
+	out.f("of.generated = map[string][]contender[plain.%s]{", name)
+	for _, d := range all {
+		rows := d.rows
+		if !s.has(d.part) {
+			rows = fmt.Sprintf("lostRow[plain.%s]{%q, %q}", name, d.name, s.lost[d.part])
+		}
+		out.f("%q: {%s},", d.file, rows)
+	}
+	out.f("}\nreturn of\n}\n")
+}

@@ -1,0 +1,24 @@
+package encode
+
+import (
+	"errors"
+
+	"postage/pbfast"
+	"postage/stage/encode/internal/bind"
+)
+
+// pbFastHook calls protobuf as usual, with proto.MarshalAppend and proto.Unmarshal, on messages for
+// which these use pbfast's methods.
+//
+//encodegen:rows pbhook codec=pbfast/hook=yes: pbFastHook(k.Hooked)
+func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
+	c := protobuf[M, V, P](form, false).(*codec[M, V])
+	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}
+	c.check = func() error {
+		if !pbfast.Hooked(P(new(V)).ProtoReflect().Interface()) {
+			return errors.New("proto.Marshal does not use pbfast's methods")
+		}
+		return nil
+	}
+	return c
+}
