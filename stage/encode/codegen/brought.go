@@ -220,22 +220,25 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	}
 	return &lab.BroughtCode{
 		Overlay: overlay, Main: "cmd/postage", Lost: s.lost,
-		Part: func(path string) string {
-			rel, err := filepath.Rel(b.Folder, path) // the compiler may name either file
-			if err != nil || !filepath.IsLocal(rel) {
-				_, rel, _ = strings.Cut(filepath.ToSlash(path), internal)
-			}
-			rel = filepath.ToSlash(rel)
-			if i := slices.IndexFunc(parts, func(p part) bool { return s.has(p.name) && p.has(rel) }); i >= 0 {
-				return parts[i].name
-			}
-			return ""
-		},
+		Part: func(path string) string { return s.partOf(path, b.Folder) },
 		Without: func(part, reason string) (*lab.BroughtCode, error) {
 			s.lost[part] = reason
 			return assemble(s, b)
 		},
 	}, nil
+}
+
+// partOf is the part of a file, which the compiler may name by either path.
+func (s *schema) partOf(path, folder string) string {
+	rel, err := filepath.Rel(folder, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		_, rel, _ = strings.Cut(filepath.ToSlash(path), internal)
+	}
+	rel = filepath.ToSlash(rel)
+	if i := slices.IndexFunc(parts, func(p part) bool { return s.has(p.name) && p.has(rel) }); i >= 0 {
+		return parts[i].name
+	}
+	return ""
 }
 
 // has reports whether a file in folder internal belongs to the part.

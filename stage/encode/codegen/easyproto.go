@@ -104,99 +104,126 @@ func easyReset(out *source, md protoreflect.MessageDescriptor) {
 	out.f("}\n")
 }
 
+// An easyReader writes the functions that unmarshal.
+type easyReader struct {
+	*source
+	alias  bool
+	suffix string
+}
+
+// owned is an expression of the plain type, in memory of its own unless alias is set.
+func (r *easyReader) owned(fd protoreflect.FieldDescriptor, value string) string {
+	switch {
+	case isEnum(fd):
+		return "plain." + string(fd.Enum().Name()) + "(" + value + ")"
+	case fd.Kind() == protoreflect.StringKind && !r.alias:
+		return "strings.Clone(" + value + ")"
+	case isBytes(fd) && !r.alias:
+		return "append([]byte{}, " + value + "...)"
+	}
+	return value
+}
+
+// get declares a variable with a value of a field context.
+func (r *easyReader) get(fd protoreflect.FieldDescriptor, fc, variable, method string) {
+	r.f("%s, ok := %s.%s()\nif !ok { return fmt.Errorf(\"cannot read %s\") }", variable, fc, method, fd.FullName())
+}
+
+// nested unmarshals a part.
+func (r *easyReader) nested(fd protoreflect.FieldDescriptor, fc, at string) {
+	r.get(fd, fc, "data", "MessageData")
+	r.f("if err := easyUnmarshal%s%s(%s, data); err != nil { return fmt.Errorf(\"cannot unmarshal %s: %%w\", err) }", r.suffix, fd.Message().Name(), at, fd.FullName())
+}
+
 func easyUnmarshal(out *source, md protoreflect.MessageDescriptor, alias bool) {
-	suffix := ""
+	r := &easyReader{out, alias, ""}
 	if alias {
-		suffix = "Alias"
+		r.suffix = "Alias"
 	}
-	owned := func(fd protoreflect.FieldDescriptor, value string) string {
-		switch {
-		case isEnum(fd):
-			return "plain." + string(fd.Enum().Name()) + "(" + value + ")"
-		case fd.Kind() == protoreflect.StringKind && !alias:
-			return "strings.Clone(" + value + ")"
-		case isBytes(fd) && !alias:
-			return "append([]byte{}, " + value + "...)"
-		}
-		return value
-	}
-	get := func(fd protoreflect.FieldDescriptor, fc, variable string) {
-		out.f("%s, ok := %s.%s()", variable, fc, easyType(fd))
-		out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
-	}
-	nested := func(fd protoreflect.FieldDescriptor, at string) {
-		out.f("data, ok := fc.MessageData()")
-		out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
-		out.f("if err := easyUnmarshal%s%s(%s, data); err != nil { return fmt.Errorf(\"cannot unmarshal %s: %%w\", err) }", suffix, fd.Message().Name(), at, fd.FullName())
-	}
-	out.f("func easyUnmarshal%s%s(m *plain.%s, src []byte) (err error) {", suffix, md.Name(), md.Name())
-	out.f("var fc easyproto.FieldContext")
-	out.f("for len(src) > 0 {")
-	out.f("if src, err = fc.NextField(src); err != nil { return fmt.Errorf(\"cannot read next field in %s: %%w\", err) }", md.Name())
-	out.f("switch fc.FieldNum {")
+	r.f("func easyUnmarshal%s%s(m *plain.%s, src []byte) (err error) {", r.suffix, md.Name(), md.Name())
+	r.f("var fc easyproto.FieldContext\nfor len(src) > 0 {")
+	r.f("if src, err = fc.NextField(src); err != nil { return fmt.Errorf(\"cannot read next field in %s: %%w\", err) }", md.Name())
+	r.f("switch fc.FieldNum {")
 	for _, fd := range fieldsOf(md) {
-		value := "m." + goName(fd)
-		out.f("case %d:", fd.Number())
-		switch kind := shapeOf(fd); {
-		case kind == single && isMessage(fd):
-			nested(fd, "&"+value)
-		case kind == single && fd.Kind() == protoreflect.BytesKind && !alias:
-			get(fd, "fc", "x")
-			out.f("%s = append(%s[:0], x...)", value, value)
-		case kind == single:
-			get(fd, "fc", "x")
-			out.f("%s = %s", value, owned(fd, "x"))
-		case kind == optional && isMessage(fd):
-			out.f("%s = new(plain.%s)", value, fd.Message().Name())
-			nested(fd, value)
-		case kind == optional:
-			get(fd, "fc", "x")
-			switch clone := owned(fd, "x"); {
-			case isBytes(fd):
-				out.f("%s = %s", value, clone)
-			case isEnum(fd):
-				out.f("y := %s\n%s = &y", clone, value)
-			default:
-				if clone != "x" {
-					out.f("x = %s", clone)
-				}
-				out.f("%s = &x", value)
-			}
-		case kind == repeated && isMessage(fd):
-			out.f("if n := len(%s); n < cap(%s) {", value, value)
-			out.f("%s = %s[:n+1]\neasyReset%s(&%s[n])", value, value, fd.Message().Name(), value)
-			out.f("} else { %s = append(%s, plain.%s{}) }", value, value, fd.Message().Name())
-			nested(fd, "&"+value+"[len("+value+")-1]")
-		case kind == repeated && fd.IsPacked() && isEnum(fd):
-			out.f("var ok bool\nlist := int32s(&%s)", value)
-			out.f("if *list, ok = fc.UnpackInt32s(*list); !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
-		case kind == repeated && fd.IsPacked():
-			out.f("var ok bool")
-			out.f("if %s, ok = fc.Unpack%ss(%s); !ok { return fmt.Errorf(\"cannot read %s\") }", value, easyType(fd), value, fd.FullName())
-		case kind == repeated:
-			get(fd, "fc", "x")
-			out.f("%s = append(%s, %s)", value, value, owned(fd, "x"))
-		case kind == mapped:
-			key, elem := fd.MapKey(), fd.MapValue()
-			out.f("data, ok := fc.MessageData()")
-			out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
-			out.f("var key %s\nvar value %s\nvar entry easyproto.FieldContext", inPlain(key), inPlain(elem))
-			out.f("for len(data) > 0 {")
-			out.f("if data, err = entry.NextField(data); err != nil { return fmt.Errorf(\"cannot read %s: %%w\", err) }", fd.FullName())
-			out.f("switch entry.FieldNum {\ncase 1:")
-			get(key, "entry", "x")
-			out.f("key = %s\ncase 2:", owned(key, "x"))
-			if isMessage(elem) {
-				out.f("data, ok := entry.MessageData()")
-				out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", elem.FullName())
-				out.f("if err := easyUnmarshal%s%s(&value, data); err != nil { return fmt.Errorf(\"cannot unmarshal %s: %%w\", err) }\n}\n}", suffix, elem.Message().Name(), elem.FullName())
-			} else {
-				get(elem, "entry", "x")
-				out.f("value = %s\n}\n}", owned(elem, "x"))
-			}
-			out.f("if %s == nil { %s = make(map[%s]%s) }", value, value, inPlain(key), inPlain(elem))
-			out.f("%s[key] = value", value)
+		r.f("case %d:", fd.Number())
+		switch value := "m." + goName(fd); shapeOf(fd) {
+		case single:
+			r.single(fd, value)
+		case optional:
+			r.optional(fd, value)
+		case repeated:
+			r.element(fd, value)
+		case mapped:
+			r.entry(fd, value)
 		}
 	}
-	out.f("}\n}\nreturn nil\n}\n")
+	r.f("}\n}\nreturn nil\n}\n")
+}
+
+func (r *easyReader) single(fd protoreflect.FieldDescriptor, value string) {
+	if isMessage(fd) {
+		r.nested(fd, "fc", "&"+value)
+		return
+	}
+	r.get(fd, "fc", "x", easyType(fd))
+	if isBytes(fd) && !r.alias {
+		r.f("%s = append(%s[:0], x...)", value, value)
+	} else {
+		r.f("%s = %s", value, r.owned(fd, "x"))
+	}
+}
+
+func (r *easyReader) optional(fd protoreflect.FieldDescriptor, value string) {
+	if isMessage(fd) {
+		r.f("%s = new(plain.%s)", value, fd.Message().Name())
+		r.nested(fd, "fc", value)
+		return
+	}
+	r.get(fd, "fc", "x", easyType(fd))
+	switch owned := r.owned(fd, "x"); {
+	case isBytes(fd):
+		r.f("%s = %s", value, owned)
+	case isEnum(fd):
+		r.f("y := %s\n%s = &y", owned, value)
+	case owned != "x":
+		r.f("x = %s\n%s = &x", owned, value)
+	default:
+		r.f("%s = &x", value)
+	}
+}
+
+func (r *easyReader) element(fd protoreflect.FieldDescriptor, value string) {
+	switch {
+	case isMessage(fd):
+		r.f("if n := len(%s); n < cap(%s) {", value, value)
+		r.f("%s = %s[:n+1]\neasyReset%s(&%s[n])", value, value, fd.Message().Name(), value)
+		r.f("} else { %s = append(%s, plain.%s{}) }", value, value, fd.Message().Name())
+		r.nested(fd, "fc", "&"+value+"[len("+value+")-1]")
+	case fd.IsPacked() && isEnum(fd):
+		r.f("var ok bool\nlist := int32s(&%s)", value)
+		r.f("if *list, ok = fc.UnpackInt32s(*list); !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
+	case fd.IsPacked():
+		r.f("var ok bool")
+		r.f("if %s, ok = fc.Unpack%ss(%s); !ok { return fmt.Errorf(\"cannot read %s\") }", value, easyType(fd), value, fd.FullName())
+	default:
+		r.get(fd, "fc", "x", easyType(fd))
+		r.f("%s = append(%s, %s)", value, value, r.owned(fd, "x"))
+	}
+}
+
+func (r *easyReader) entry(fd protoreflect.FieldDescriptor, value string) {
+	key, elem := fd.MapKey(), fd.MapValue()
+	r.get(fd, "fc", "data", "MessageData")
+	r.f("var key %s\nvar value %s\nvar entry easyproto.FieldContext\nfor len(data) > 0 {", inPlain(key), inPlain(elem))
+	r.f("if data, err = entry.NextField(data); err != nil { return fmt.Errorf(\"cannot read %s: %%w\", err) }", fd.FullName())
+	r.f("switch entry.FieldNum {\ncase 1:")
+	r.get(key, "entry", "x", easyType(key))
+	r.f("key = %s\ncase 2:", r.owned(key, "x"))
+	if isMessage(elem) {
+		r.nested(elem, "entry", "&value")
+	} else {
+		r.get(elem, "entry", "x", easyType(elem))
+		r.f("value = %s", r.owned(elem, "x"))
+	}
+	r.f("}\n}\nif %s == nil { %s = make(map[%s]%s) }\n%s[key] = value", value, value, inPlain(key), inPlain(elem), value)
 }

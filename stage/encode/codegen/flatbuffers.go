@@ -127,95 +127,109 @@ func writeFlatbuffersBinding(s *schema, path string) error {
 
 func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 	out.f("func flatBuild%s(m *plain.%s, b *FlatBuilder) flatbuffers.UOffsetT {", md.Name(), md.Name())
-	create := func(fd protoreflect.FieldDescriptor, value string) string {
-		switch {
-		case isMessage(fd):
-			return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), value)
-		case fd.Kind() == protoreflect.StringKind:
-			return "b.CreateString(" + value + ")"
-		}
-		return "b.CreateByteVector(" + value + ")"
-	}
-	// Referenced values must be built before the table is begun.
-	for _, fd := range fieldsOf(md) {
-		name := goName(fd)
-		value, offset := "m."+name, "at"+name
-		address := func(value string) string {
-			if isMessage(fd) {
-				return "&" + value
-			}
-			return value
-		}
-		switch kind := shapeOf(fd); {
-		case kind == single && (isMessage(fd) || flatOffset(fd)):
-			out.f("%s := %s", offset, create(fd, address(value)))
-		case kind == optional && (isMessage(fd) || flatOffset(fd)):
-			deref := value
-			if !isMessage(fd) && !isBytes(fd) {
-				deref = "*" + value
-			}
-			out.f("var %s flatbuffers.UOffsetT\nif %s != nil { %s = %s }", offset, value, offset, create(fd, deref))
-		case kind == repeated && (isMessage(fd) || flatOffset(fd)):
-			out.f("mark%s := b.mark()\nfor i := range %s { b.push(%s) }", name, value, create(fd, address(value+"[i]")))
-			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))\n%s := b.vector(mark%s)", md.Name(), name, value, offset, name)
-		case kind == repeated:
-			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))", md.Name(), name, value)
-			elem := value + "[i]"
-			if isEnum(fd) {
-				elem = "int32(" + elem + ")"
-			}
-			out.f("for i := len(%s)-1; i >= 0; i-- { b.Prepend%s(%s) }", value, flatPrepend(fd), elem)
-			out.f("%s := b.EndVector(len(%s))", offset, value)
-		case kind == mapped:
-			key, elem, entry := fd.MapKey(), fd.MapValue(), capnpEntry(fd)
-			out.f("mark%s := b.mark()\nfor k, x := range %s {", name, value)
-			k, x := "k", "x"
-			if flatOffset(key) {
-				out.f("atKey := %s", create(key, "k"))
-				k = "atKey"
-			}
-			switch {
-			case isMessage(elem):
-				out.f("atValue := %s", create(elem, "&x"))
-				x = "atValue"
-			case flatOffset(elem):
-				out.f("atValue := %s", create(elem, "x"))
-				x = "atValue"
-			case isEnum(elem):
-				x = fmt.Sprintf("flatmsg.%s(x)", elem.Enum().Name())
-			}
-			out.f("flatmsg.%sStart(b.Builder)\nflatmsg.%sAddKey(b.Builder, "+k+")\nflatmsg.%sAddValue(b.Builder, %s)\nb.push(flatmsg.%sEnd(b.Builder))\n}", entry, entry, entry, x, entry)
-			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))\n%s := b.vector(mark%s)", md.Name(), name, value, offset, name)
-		}
+	for _, fd := range fieldsOf(md) { // what is referenced must be built before the table is begun
+		flatReferenced(out, fd)
 	}
 	out.f("flatmsg.%sStart(b.Builder)", md.Name())
 	for _, fd := range fieldsOf(md) {
-		name := goName(fd)
-		add := func(name, value string) { out.f("flatmsg.%sAdd%s(b.Builder, %s)", md.Name(), name, value) }
-		held := isMessage(fd) || flatOffset(fd)
-		switch kind := shapeOf(fd); {
-		case kind == optional && held:
-			out.f("if m.%s != nil {", name)
-			add(name, "at"+name)
-			out.f("}")
-		case kind == optional:
-			out.f("if m.%s != nil {", name)
-			add("With"+name, "true")
-			if isEnum(fd) {
-				add(name, fmt.Sprintf("flatmsg.%s(*m.%s)", fd.Enum().Name(), name))
-			} else {
-				add(name, "*m."+name)
-			}
-			out.f("}")
-		case kind == single && isEnum(fd):
-			add(name, fmt.Sprintf("flatmsg.%s(m.%s)", fd.Enum().Name(), name))
-		case kind == single && !held:
-			add(name, "m."+name)
-		default:
-			add(name, "at"+name)
-		}
+		flatAdd(out, fd)
 	}
 	out.f("return flatmsg.%sEnd(b.Builder)\n}\n", md.Name())
+}
+
+// flatHeld reports whether a value is behind an offset.
+func flatHeld(fd protoreflect.FieldDescriptor) bool { return isMessage(fd) || flatOffset(fd) }
+
+// flatCreate returns an expression that builds such a value, and returns its offset.
+func flatCreate(fd protoreflect.FieldDescriptor, value string) string {
+	switch {
+	case isMessage(fd):
+		return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), value)
+	case fd.Kind() == protoreflect.StringKind:
+		return "b.CreateString(" + value + ")"
+	}
+	return "b.CreateByteVector(" + value + ")"
+}
+
+// flatReferenced builds what a field refers to.
+func flatReferenced(out *source, fd protoreflect.FieldDescriptor) {
+	name, table := goName(fd), fd.Parent().Name()
+	value, address := "m."+name, ""
+	if isMessage(fd) {
+		address = "&"
+	}
+	switch kind := shapeOf(fd); {
+	case kind == single && flatHeld(fd):
+		out.f("at%s := %s", name, flatCreate(fd, address+value))
+	case kind == optional && flatHeld(fd):
+		content := value
+		if !isMessage(fd) {
+			content = deref(fd, value)
+		}
+		out.f("var at%s flatbuffers.UOffsetT\nif %s != nil { at%s = %s }", name, value, name, flatCreate(fd, content))
+	case kind == repeated && !flatHeld(fd):
+		elem := value + "[i]"
+		if isEnum(fd) {
+			elem = "int32(" + elem + ")"
+		}
+		out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))", table, name, value)
+		out.f("for i := len(%s)-1; i >= 0; i-- { b.Prepend%s(%s) }", value, flatPrepend(fd), elem)
+		out.f("at%s := b.EndVector(len(%s))", name, value)
+	case kind == repeated, kind == mapped:
+		out.f("mark%s := b.mark()", name)
+		if kind == mapped {
+			flatEntries(out, fd, value)
+		} else {
+			out.f("for i := range %s { b.push(%s) }", value, flatCreate(fd, address+value+"[i]"))
+		}
+		out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))\nat%s := b.vector(mark%s)", table, name, value, name, name)
+	}
+}
+
+func flatEntries(out *source, fd protoreflect.FieldDescriptor, value string) {
+	key, elem, entry := fd.MapKey(), fd.MapValue(), capnpEntry(fd)
+	out.f("for k, x := range %s {", value)
+	k, x := "k", "x"
+	if flatOffset(key) {
+		out.f("atKey := %s", flatCreate(key, "k"))
+		k = "atKey"
+	}
+	switch {
+	case isMessage(elem):
+		out.f("atValue := %s", flatCreate(elem, "&x"))
+		x = "atValue"
+	case flatOffset(elem):
+		out.f("atValue := %s", flatCreate(elem, "x"))
+		x = "atValue"
+	case isEnum(elem):
+		x = fmt.Sprintf("flatmsg.%s(x)", elem.Enum().Name())
+	}
+	out.f("flatmsg.%sStart(b.Builder)\nflatmsg.%sAddKey(b.Builder, %s)\nflatmsg.%sAddValue(b.Builder, %s)\nb.push(flatmsg.%sEnd(b.Builder))\n}", entry, entry, k, entry, x, entry)
+}
+
+// flatAdd adds a field to its table.
+func flatAdd(out *source, fd protoreflect.FieldDescriptor) {
+	name, kind := goName(fd), shapeOf(fd)
+	value := "at" + name
+	if !flatHeld(fd) && (kind == single || kind == optional) {
+		value = "m." + name
+		if kind == optional {
+			value = "*" + value
+		}
+		if isEnum(fd) {
+			value = fmt.Sprintf("flatmsg.%s(%s)", fd.Enum().Name(), value)
+		}
+	}
+	if kind == optional {
+		out.f("if m.%s != nil {", name)
+	}
+	if kind == optional && !flatHeld(fd) {
+		out.f("flatmsg.%sAddWith%s(b.Builder, true)", fd.Parent().Name(), name)
+	}
+	out.f("flatmsg.%sAdd%s(b.Builder, %s)", fd.Parent().Name(), name, value)
+	if kind == optional {
+		out.f("}")
+	}
 }
 
 // flatValue is a scalar field's value; of text, its bytes.

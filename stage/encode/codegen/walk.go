@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A form is how a library holds a message. It writes the code that gets a field's value; what is
-// done with the value is the same for all forms. The form's functions write code that gets values,
-// and between it call what they are given.
+// A form is how a library holds a message: its functions write the code that gets a field's value.
+// What is done with the value is a walk's, and the same for all forms. They call use where it goes,
+// and open at the beginning of an optional value, a list or a map.
 type form struct {
 	head     func(verb string, md protoreflect.MessageDescriptor) string // beginning of a function: "func capnToOrder(v capnmsg.Order"
 	call     func(verb string, fd protoreflect.FieldDescriptor) string   // that of a part: "capnToMoney"
