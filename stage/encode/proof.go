@@ -25,8 +25,12 @@ const (
 	damageUnbounded
 )
 
-// allocationLimit is the most that decoding a message of up to a hundred kilobytes may allocate.
-const allocationLimit = 64 << 20
+// allocationLimit is the most that decoding a message of up to a megabyte may allocate, and
+// allocationFactor, times its length, of a larger one.
+const (
+	allocationLimit  = 64 << 20
+	allocationFactor = 64
+)
 
 func (d damage) String() string {
 	return [...]string{"error", "partly", "panics", "unbounded-memory"}[d]
@@ -204,7 +208,7 @@ func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, er
 		size := allocated() - before
 		result := damageRefused
 		switch {
-		case size > allocationLimit:
+		case size > max(allocationLimit, allocationFactor*uint64(len(bad.data))):
 			result, err = damageUnbounded, fmt.Errorf("allocates %d bytes", size)
 		case isPanic(err):
 			result = damagePanics

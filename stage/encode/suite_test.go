@@ -14,6 +14,7 @@ import (
 
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
 	"postage/stage/encode/internal/polymsg"
 )
@@ -208,6 +209,21 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 				t.Errorf("memory is unbounded: %v, want %v:\n%s", unbounded, want, out)
 			}
 		})
+	}
+}
+
+// A large message may take much memory: as much as it takes to decode it undamaged is not too much.
+func TestLargeMessagesTakeMemory(t *testing.T) {
+	k := kitOfOrder()
+	large := func(*rand.Rand) plain.Order { return plain.Order{Serial: 1, Note: strings.Repeat("é", 4<<20)} }
+	msg := &message[plain.Order]{draw: large, count: 1}
+	k.describe(msg)
+	in, err := newInstance(k.generated["grpcgateway"][0].(*codec[plain.Order, pb.Order]), msg, opDecode, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen, example, err := in.observeDamage(t.Context()); err != nil || seen == damageUnbounded {
+		t.Errorf("%v: %s, %v", seen, example, err)
 	}
 }
 
