@@ -95,7 +95,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if w.Name != brought.name {
 		say(cmd, "another message is called %s here, so this one is called %s", brought.name, w.Name)
 	}
-	unlock, err := w.Lock(ctx, func() { say(cmd, "postage: another command is at %s in this folder: waiting for it", w.Name) })
+	unlock, err := w.Lock(ctx, func() { say(cmd, "another command is at %s in this folder: waiting for it", w.Name) })
 	if err != nil {
 		return err
 	}
@@ -109,30 +109,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	} else {
 		say(cmd, "the program is there from before")
 	}
-	now := flags.now
-	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
-		now = "codec=" + now
-	}
-	config := lab.BroughtConfig{Doc: brought.doc, Baseline: now}
-	if err := w.Configure(config, brought.samples); err != nil {
-		return err
-	}
-	proving := time.Now()
-	var lost map[string]string
-	proven, err := saying(cmd, "proving", func() (rows []string, err error) {
-		rows, lost, err = w.Prove(ctx)
-		return rows, err
-	})
-	if err != nil {
-		return err
-	}
-	if len(proven) == 0 {
-		for _, why := range lost {
-			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
-		}
-	}
-	say(cmd, "%d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(proving)), len(lost))
-	if err := haveNow(now, proven, lost); err != nil {
+	if err := proveBrought(cmd, w, brought, flags.now); err != nil {
 		return err
 	}
 	if !cmd.Flags().Changed("budget") {
@@ -148,6 +125,32 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	}
 	say(cmd, "first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
 	return nil
+}
+
+// proveBrought has every row of the message prove itself, of which one is that of today's codec.
+func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessage, now string) error {
+	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
+		now = "codec=" + now
+	}
+	if err := w.Configure(lab.BroughtConfig{Doc: brought.doc, Baseline: now}, brought.samples); err != nil {
+		return err
+	}
+	begin := time.Now()
+	var lost map[string]string
+	proven, err := saying(cmd, "proving", func() (rows []string, err error) {
+		rows, lost, err = w.Prove(cmd.Context())
+		return rows, err
+	})
+	if err != nil {
+		return err
+	}
+	if len(proven) == 0 {
+		for _, why := range lost {
+			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
+		}
+	}
+	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
+	return haveNow(now, proven, lost)
 }
 
 const (
@@ -207,7 +210,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		say(cmd, "%s", note)
 	}
 	if len(schema.Notes) > 0 && flags.path == "" {
-		say(cmd, "postage: one place of the documents is brought alone with --path")
+		say(cmd, "one place of the documents is brought alone with --path")
 	}
 	samples, err := schema.ReadSamples(flags.samples, bring.Part(flags.path), original, normal)
 	if len(flags.samples) == 0 {

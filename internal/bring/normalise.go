@@ -3,7 +3,6 @@ package bring
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -219,31 +218,16 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 		return name
 	}
 	oneofs := map[protoreflect.Name]int32{}
-	var fields []protoreflect.FieldDescriptor
 	for i := range md.Fields().Len() {
-		fields = append(fields, md.Fields().Get(i))
-	}
-	slices.SortFunc(fields, func(a, b protoreflect.FieldDescriptor) int { return a.Index() - b.Index() })
-	for _, fd := range fields {
+		fd := md.Fields().Get(i)
 		field, err := n.field(fd, claim(string(fd.Name())))
 		if err != nil {
 			return nil, err
 		}
 		if fd.IsMap() {
-			entry := &descriptorpb.DescriptorProto{
-				Name:    proto.String(pascal(field.GetName()) + "Entry"),
-				Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
+			if err := n.entry(fd, field, out); err != nil {
+				return nil, err
 			}
-			for _, part := range []protoreflect.FieldDescriptor{fd.MapKey(), fd.MapValue()} {
-				made, err := n.field(part, string(part.Name()))
-				if err != nil {
-					return nil, err
-				}
-				made.Label = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
-				entry.Field = append(entry.Field, made)
-			}
-			field.TypeName = proto.String("." + normalPackage + "." + out.GetName() + "." + entry.GetName())
-			out.NestedType = append(out.NestedType, entry)
 		}
 		if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
 			index, seen := oneofs[of.Name()]
@@ -260,13 +244,32 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 	if n.proto2 {
 		return out, nil
 	}
-	for i, fd := range fields { // oneofs that stand for the word optional must come last
-		if field := out.Field[i]; field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
+	for i, field := range out.Field { // oneofs that stand for the word optional must come last
+		if fd := md.Fields().Get(i); field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
 			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
 			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + field.GetName())})
 		}
 	}
 	return out, nil
+}
+
+// entry declares the type of a map's entries in its message.
+func (n *normaliser) entry(fd protoreflect.FieldDescriptor, field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto) error {
+	entry := &descriptorpb.DescriptorProto{
+		Name:    proto.String(pascal(field.GetName()) + "Entry"),
+		Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
+	}
+	for _, part := range []protoreflect.FieldDescriptor{fd.MapKey(), fd.MapValue()} {
+		made, err := n.field(part, string(part.Name()))
+		if err != nil {
+			return err
+		}
+		made.Label = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
+		entry.Field = append(entry.Field, made)
+	}
+	field.TypeName = proto.String("." + normalPackage + "." + in.GetName() + "." + entry.GetName())
+	in.NestedType = append(in.NestedType, entry)
+	return nil
 }
 
 func (n *normaliser) field(fd protoreflect.FieldDescriptor, name string) (*descriptorpb.FieldDescriptorProto, error) {
