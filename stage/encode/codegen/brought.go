@@ -190,7 +190,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil {
 			return nil, err
-		} else if strings.Contains(string(text), internal+"plain\"") {
+		} else if strings.Contains(string(text), internal+"plain\"") || strings.Contains(string(text), internal+"pb\"") {
 			overlay["stage/encode/"+filepath.Base(file)] = ""
 		}
 	}
