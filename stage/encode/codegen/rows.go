@@ -15,8 +15,8 @@ import (
 //
 //	//encodegen:rows PART NAME: EXPRESSION, ...
 //
-// PART is what a brought message may lack (see parts), or - for what each one has. The row NAME then
-// gives the reason.
+// PART is what a brought message may lack (see parts), or - for what each one has. The row NAME
+// then gives the reason.
 type declaration struct{ file, part, name, rows string }
 
 var declared = regexp.MustCompile(`(?m)^//encodegen:rows (\S+) (\S+): (.*)$`)

@@ -4,8 +4,8 @@
 // FlatBuffers table. The plain form is a Go struct as one would write it by hand. Corpora are made
 // in it, and every proof compares in it. For each form and message, generated functions convert
 // from and to the plain form, read every field, and compare every field. The same generator makes
-// them for all forms, and for each message a kit of its forms. What contenders pay for reading what they decoded therefore differs only by
-// how their form stores a field.
+// them for all forms, and for each message a kit of its forms. What contenders pay for reading what
+// they decoded therefore differs only by how their form stores a field.
 package bind
 
 import (
