@@ -33,8 +33,10 @@ const (
 	countBytes = 128 << 20
 	// mostParts is in how many parts a timer may divide a batch.
 	mostParts = 20
-	// slowness is about how many times as long a benchmark takes under Valgrind.
-	slowness = 100
+	// slowness is about how many times as long a benchmark takes under Valgrind. A process that does
+	// not end hangs; a busy machine gives it some minutes.
+	slowness      = 100
+	leastPatience = 3 * time.Minute
 )
 
 // Valgrind is the program that counts instructions. The error says how to get it.
@@ -178,13 +180,14 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p pr
 		return p, err
 	}
 	defer os.RemoveAll(folder)
-	batches := fmt.Sprint(of.few) // one batch more at first, as what is set up once is set up in it
+	list := fmt.Sprint(of.few) // one batch more at first, as what is set up once is set up in it
 	for range of.pairs {
-		batches += fmt.Sprintf(" %d %d", of.few, of.many)
+		list += fmt.Sprintf(" %d %d", of.few, of.many)
 	}
-	arguments, environment := h.binary.command(0, h.of.pattern(), 0, mode+" "+batches)
+	arguments, environment := h.binary.command(0, h.of.pattern(), 0, mode+" "+list)
 	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
-	patience := max(time.Minute, time.Duration(slowness*(of.pairs+1)*(of.few+of.many))*max(h.of.Took, time.Microsecond)+slowness*h.of.Call)
+	batches := time.Duration(1 + 2*of.pairs)
+	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))
 	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))
 	defer cancel()
 	said, trouble, err := h.binary.process(within, valgrind, arguments, append(environment, "GOMAXPROCS=1", "GOGC=off", "GODEBUG="+godebug(h.binary.Environment)))
