@@ -285,6 +285,7 @@ func pairUp(folder, said string, of sizes) (p process, err error) {
 		each, allocs, bytes = append(each, total), append(allocs, (many.allocs-few.allocs)/more), append(bytes, (many.bytes-few.bytes)/more)
 	}
 	p.functions = map[string]float64{}
+	delete(functions, monitor) // what is left of it is a correction of others
 	for name, all := range functions {
 		for len(all) < of.pairs {
 			all = append(all, 0) // it was not called
