@@ -33,8 +33,8 @@ const (
 	countBytes = 128 << 20
 	// mostParts is in how many parts a timer may divide a batch.
 	mostParts = 20
-	// slowness is about how many times as long a benchmark takes under Valgrind. A process that does
-	// not end hangs; a busy machine gives it some minutes.
+	// slowness is about how many times as long a benchmark takes under Valgrind. On a busy machine
+	// a process has some minutes, before it counts as hanging.
 	slowness      = 100
 	leastPatience = 3 * time.Minute
 )
