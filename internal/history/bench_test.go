@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"postage/internal/proc"
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // A history of 10,000 records of 105 rows, which changed at 5 places.

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"postage/internal/history/trend"
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 func TestMain(m *testing.M) {

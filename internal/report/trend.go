@@ -70,7 +70,7 @@ func trendSummary(tr *trend.Trend) string {
 	case enoughPoints(tr):
 		text += "no change"
 	default:
-		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", stats.MinSegment)
+		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", trend.MinSegment)
 	}
 	if n := len(tr.Segments) - 1; n > 0 {
 		text += fmt.Sprintf("; the anchor changed, %s in all: ratios do not continue across a change", words.Counted(n+1, "anchor segment"))
@@ -79,7 +79,7 @@ func trendSummary(tr *trend.Trend) string {
 }
 
 func enoughPoints(tr *trend.Trend) bool {
-	return slices.ContainsFunc(tr.Segments, func(s trend.Segment) bool { return s.To-s.From >= 2*stats.MinSegment })
+	return slices.ContainsFunc(tr.Segments, func(s trend.Segment) bool { return s.To-s.From >= 2*trend.MinSegment })
 }
 
 // span is the time from the first run to the last, "" if that is not known.

@@ -6,7 +6,7 @@
 //     between two runs cancels.
 //  2. The anchor is frozen: a contender in one module version. Where the anchor changes, a new
 //     [Segment] begins, since a ratio to something else says nothing about the row.
-//  3. In each segment the changes are those of [stats.ChangePoints].
+//  3. In each segment the changes are those of [ChangePoints].
 //
 // Runs of different machines make different trends.
 package trend
@@ -16,7 +16,6 @@ import (
 	"math"
 	"time"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 )
 
@@ -112,7 +111,7 @@ func changes(points []Point, s Segment) []Change {
 		}
 	}
 	var out []Change
-	for _, c := range stats.ChangePoints(logs, Level) {
+	for _, c := range ChangePoints(logs, Level) {
 		out = append(out, Change{Point: at[c.Index], Before: math.Exp(c.Before), After: math.Exp(c.After), P: c.P})
 	}
 	return out

@@ -1,8 +1,10 @@
-package stats
+package trend
 
 import (
 	"math"
 	"slices"
+
+	"postage/internal/stats"
 )
 
 // MinSegment is how many values there must be on either side of a change for it to be
@@ -66,8 +68,8 @@ func ChangePoints(x []float64, level float64) []ChangePoint {
 		from, to := d.neighbours(i)
 		points = append(points, ChangePoint{
 			Index:  f.at,
-			Before: Median(x[from:f.at]),
-			After:  Median(x[f.at:to]),
+			Before: stats.Median(x[from:f.at]),
+			After:  stats.Median(x[f.at:to]),
 			P:      math.Exp(f.logP),
 		})
 	}
