@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/record/recordtest"
+	"postage/internal/recordtest"
 )
 
 // All 15 claims are printed, whatever was measured.

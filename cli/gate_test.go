@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/recordtest"
 	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // command runs postage in this process.

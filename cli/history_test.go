@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/record/recordtest"
+	"postage/internal/recordtest"
 )
 
 // historyOf adds runs to a history. From one run on, the row codec=a is 15% slower. It returns the

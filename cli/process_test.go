@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // started is a run in a process of its own that has finished its first block.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/record/recordtest"
+	"postage/internal/recordtest"
 )
 
 // Old names do what the new ones do, and say which those are.

@@ -13,11 +13,11 @@ import (
 	"unicode/utf8"
 
 	"postage/internal/claims"
+	"postage/internal/recordtest"
 	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
-	"postage/record/recordtest"
 	"postage/stage"
 )
 

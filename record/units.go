@@ -1,5 +1,8 @@
 package record
 
+// Departs is the property of a contender that departs from a standard: from which, and how.
+const Departs = "departs-from"
+
 // The units of figures that more than one package looks for. Others are free.
 const (
 	EncodedBytes = "encoded-bytes"    // of what an operation encodes

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/record/recordtest"
 	"postage/stage"
 )
 

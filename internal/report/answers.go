@@ -52,7 +52,7 @@ func answers(cases []*caseOfRun) []answerView {
 			continue
 		}
 		k := record.KeysOf(c.Name)
-		if picks := c.Picks(); picks != nil {
+		if picks := picksOf(c.CaseResult); picks != nil {
 			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})
 			continue
 		}
@@ -83,40 +83,51 @@ func answers(cases []*caseOfRun) []answerView {
 	return all
 }
 
+// terms are the words for a row's quantity: a cost is less or more, a time shorter or longer.
+type terms struct{ takes, better, best, as string }
+
+func termsOf(row *record.Row) terms {
+	if row.Value == record.ValueCost {
+		return terms{"costs", "cheaper", "the cheapest", "costs %s as much"}
+	}
+	return terms{"takes", "faster", "the fastest", "takes %s as long"}
+}
+
 // clause says what to take in a case, to do something or for what the case is, and why: how much
-// faster it is than the baseline and, where they are measured beside it, than those that every
-// reader knows; and what may be faster still.
+// cheaper or faster it is than the baseline and, where they are measured beside it, than those that
+// every reader knows; and what may be better still. What departs from a standard is said to.
 func (c *caseOfRun) clause(does string) clauseView {
 	advice := clauseView{ID: c.id, Do: "use", Who: record.Short(c.Baseline.Row.Contender)}
 	if does != "" {
 		advice.Do = does + " with"
 	}
 	takes := supported(*c.Baseline.NSOp, durationIn)
+	in := termsOf(c.Baseline.Row)
 	rivals := c.rivals()
 	if len(rivals) == 0 {
-		advice.Text = ": it has no rival, and takes " + takes
+		advice.Text = ": it has no rival, and " + in.takes + " " + takes
 		return advice
 	}
 	best := rivals[0]
 	switch {
 	case math.IsInf(best.Ratio.HalfWidth, 0):
-		advice.Do, advice.Text = "", strings.TrimSuffix(" takes "+takes+" to "+does, " to ")+"; there are too few blocks for a verdict"
+		advice.Do, advice.Text = "", strings.TrimSuffix(" "+in.takes+" "+takes+" to "+does, " to ")+"; there are too few blocks for a verdict"
 		return advice
 	case best.Verdict == stats.Slower:
 		longer := verdict.Interval{Value: best.Ratio.Ratio, Low: best.Ratio.Low, High: best.Ratio.High}
-		advice.Text = fmt.Sprintf(": it is the fastest, at %s; next is %s, which takes %s as long", takes, record.Short(best.Row.Contender), supported(longer, timesIn))
+		advice.Text = fmt.Sprintf(": it is %s, at %s; next is %s, which "+in.as, in.best, takes, record.Short(best.Row.Contender), supported(longer, timesIn))
 		return advice
 	case best.Verdict != stats.Faster:
-		advice.Text = fmt.Sprintf(": it takes %s, and no faster contender was found%s", takes, c.notSure(c.Baseline))
+		advice.Text = fmt.Sprintf(": it %s %s, and no %s contender was found%s", in.takes, takes, in.better, c.notSure(c.Baseline))
 		return advice
 	}
-	ratio := verdict.Interval{Value: 1 / best.Ratio.Ratio, Low: 1 / best.Ratio.High, High: 1 / best.Ratio.Low}
-	advice.Text = fmt.Sprintf(": it is %s faster than %s (%s to %s)", supported(ratio, timesIn), advice.Who, multiple(ratio.Low), times(ratio.High))
+	ratio := inverse(best.Ratio)
+	advice.Text = fmt.Sprintf(": it is %s %s than %s (%s to %s)", supported(ratio, timesIn), in.better, advice.Who, multiple(ratio.Low), times(ratio.High))
 	advice.Who = record.Short(best.Row.Contender)
 	for _, r := range rivals[1:] {
 		if name := c.says.Known[r.Row.Contender]; name != "" {
 			if x, ok := verdict.RatioOf(c.rec, r.Row.Name, best.Row.Name); ok && x.Low > 1 {
-				advice.Text += fmt.Sprintf(" and %s faster than %s", supported(x, timesIn), name)
+				advice.Text += fmt.Sprintf(" and %s %s than %s", supported(x, timesIn), in.better, name)
 			}
 		}
 	}
@@ -124,8 +135,20 @@ func (c *caseOfRun) clause(does string) clauseView {
 	if best.FloorRatio != nil {
 		advice.Text += fmt.Sprintf(", %s the floor", supported(*best.FloorRatio, timesIn))
 	}
+	if from := best.Row.Properties[record.Departs]; from != "" {
+		advice.Text += ", but departs from " + from
+		keeps := func(r *verdict.Result) bool { return r.Row.Properties[record.Departs] == "" }
+		if i := slices.IndexFunc(rivals, keeps); i >= 0 && rivals[i].Verdict == stats.Faster {
+			advice.Text += fmt.Sprintf(": %s does not, and is %s %s", record.Short(rivals[i].Row.Contender), supported(inverse(rivals[i].Ratio), timesIn), in.better)
+		}
+	}
 	advice.Text += c.notSure(best)
 	return advice
+}
+
+// inverse is how many times as fast or cheap a row is that has this ratio.
+func inverse(c *stats.Comparison) verdict.Interval {
+	return verdict.Interval{Value: 1 / c.Ratio, Low: 1 / c.High, High: 1 / c.Low}
 }
 
 // notSure names the rivals that may be faster than what is advised, by more than counts as the
@@ -140,7 +163,7 @@ func (c *caseOfRun) notSure(advised *verdict.Result) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return ", but that is not sure: " + some(names) + " may be faster"
+	return ", but that is not sure: " + some(names) + " may be " + termsOf(advised.Row).better
 }
 
 // supported prints a figure with as many digits as its interval supports, up to three: with one, as
@@ -178,9 +201,9 @@ func timesIn(x float64, digits int) string {
 func durationIn(ns float64, digits int) string { return duration(rounded(ns, digits)) }
 
 // packed says which way of packing is best at which bandwidth.
-func (c *caseOfRun) packed(picks []verdict.Pick) clauseView {
+func (c *caseOfRun) packed(picks []pick) clauseView {
 	first := record.Short(picks[0].Row.Contender)
-	if slices.ContainsFunc(picks, func(p verdict.Pick) bool { return p.Ratio != nil && math.IsInf(p.Ratio.HalfWidth, 0) }) {
+	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && math.IsInf(p.Ratio.HalfWidth, 0) }) {
 		return clauseView{ID: c.id, Who: "there", Text: " are too few blocks to say what pays"}
 	}
 	if len(picks) == 1 {

@@ -3,12 +3,13 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // A contender that nothing beats has its sentence, whether the operation has a verb or not.
@@ -33,6 +34,23 @@ func TestAnswersOfTheUnbeaten(t *testing.T) {
 		if !strings.Contains(page, "and no faster contender was found") {
 			t.Errorf("%s: the page does not say that no faster contender was found", op)
 		}
+	}
+}
+
+// An answer names the quantity, and says of a winner that departs from a standard that it does, and
+// what does not.
+func TestAnswersSayWhatDeparts(t *testing.T) {
+	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
+	rec := run.Record()
+	for i := range rec.Rows {
+		rec.Rows[i].Value = record.ValueCost
+		if rec.Rows[i].Contender == "codec=a" {
+			rec.Rows[i].Properties = map[string]string{record.Departs: "RFC 1 (2), as it is short"}
+		}
+	}
+	page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
+	if want := regexp.MustCompile(`it is [0-9.]+× cheaper than base \([^)]*\)[^<]*, but departs from RFC 1 \(2\), as it is short: b does not, and is (about )?[0-9.]+× cheaper`); !want.MatchString(page) {
+		t.Errorf("the page does not say %s", want)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // Instructions have a column where they are counted. Fewer than one in a thousand more are not a

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
-	"postage/record/recordtest"
 )
 
 // slower are rows whose times change, and more those that allocate more.

@@ -220,7 +220,7 @@ const cpuTitle = "cpu ns/op"
 
 // paysText is the bandwidth below which a row of packed messages pays.
 func paysText(c *verdict.CaseResult, r *verdict.Result) string {
-	below, ok := c.PaysBelow(r)
+	below, ok := paysBelow(c, r)
 	switch {
 	case !ok && r == c.Baseline:
 		return ""

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/net/html"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // pageSample is sample with messages of different sizes, and latencies, and with cases of

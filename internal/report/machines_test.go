@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // machines are three records with one of everything: ratios that agree, differ and are opposed, a

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/stats"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 const case0 = "Encode/msg=0/op=encode"

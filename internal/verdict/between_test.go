@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // What differs between runs, beyond the blocks of one, is found; with it, intervals of two runs are

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/stats"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 func change(t *testing.T, c *Changes, row string) *Change {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
-	"postage/record/recordtest"
 )
 
 // What a run says of its rows.

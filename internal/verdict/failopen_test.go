@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // A control that was lost does not let a slower row pass.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // machine is the record of a machine that is slower by a factor as a whole, and at some rows.

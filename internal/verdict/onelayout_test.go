@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // One function layout alone moves a row by a tenth and more: of sides built in one, 15% more is

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // paired is a run against a revision: 14 blocks, whose values move by 1%, in so many function

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/recordtest"
 	"postage/internal/stats"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // alone turns a record into one of contenders alone in their process, with CPU time equal to wall

@@ -89,6 +89,9 @@ func (c *contender) row(pad padding) lab.Contender {
 	}
 	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
 	row.Properties = map[string]string{"ecdh-key": string(c.key), "vapid-token": string(c.token)}
+	if c.key != perMessage {
+		row.Properties[record.Departs] = "RFC 8291 (3.1), as its key is " + string(c.key)
+	}
 	row.Open = func(_ context.Context, env lab.Env) (lab.Instance, error) {
 		w, err := newWorkload(env.Seed)
 		if err != nil {

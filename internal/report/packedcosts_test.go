@@ -1,4 +1,4 @@
-package verdict
+package report
 
 import (
 	"math"
@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"postage/internal/stats"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
 // packedCase has rows of 1000 ns for the baseline of 1000 bytes; sizes and ratios are those of the
 // others.
-func packedCase(others ...[2]float64) *CaseResult {
-	row := func(name string, role record.Role, size, ratio float64) *Result {
-		r := &Result{
-			Row: &record.Row{Contender: name, Role: role}, NSOp: &Interval{1000 * ratio, 0, 0},
+func packedCase(others ...[2]float64) *verdict.CaseResult {
+	row := func(name string, role record.Role, size, ratio float64) *verdict.Result {
+		r := &verdict.Result{
+			Row: &record.Row{Contender: name, Role: role}, NSOp: &verdict.Interval{Value: 1000 * ratio},
 			Metrics: map[string]float64{record.PackedBytes: size, record.ClientCPU: 1000 * ratio},
 		}
 		if role == record.RoleContender {
@@ -22,9 +23,9 @@ func packedCase(others ...[2]float64) *CaseResult {
 		}
 		return r
 	}
-	c := &CaseResult{}
+	c := &verdict.CaseResult{}
 	c.Baseline = row("pack=none", record.RoleBaseline, 1000, 1)
-	c.Rows = []*Result{c.Baseline}
+	c.Rows = []*verdict.Result{c.Baseline}
 	for i, o := range others {
 		c.Rows = append(c.Rows, row(string(rune('a'+i)), record.RoleContender, o[0], o[1]))
 	}
@@ -37,30 +38,30 @@ func TestPaysBelow(t *testing.T) {
 	inf := math.Inf(1)
 	for _, test := range []struct {
 		size, ratio float64
-		want        Interval
+		want        verdict.Interval
 	}{
-		{500, 2, Interval{4000, 4000 / 1.5, 8000}},
-		{500, 1.2, Interval{20000, 4000 / 0.7, inf}},
-		{500, 0.4, Interval{inf, inf, inf}},
-		{1000, 2, Interval{}},
-		{1001, 0.4, Interval{}},
+		{500, 2, verdict.Interval{Value: 4000, Low: 4000 / 1.5, High: 8000}},
+		{500, 1.2, verdict.Interval{Value: 20000, Low: 4000 / 0.7, High: inf}},
+		{500, 0.4, verdict.Interval{Value: inf, Low: inf, High: inf}},
+		{1000, 2, verdict.Interval{}},
+		{1001, 0.4, verdict.Interval{}},
 	} {
 		c := packedCase([2]float64{test.size, test.ratio})
-		got, ok := c.PaysBelow(c.Rows[1])
+		got, ok := paysBelow(c, c.Rows[1])
 		near := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-6*b }
 		if !ok || !near(got.Value, test.want.Value) || !near(got.Low, test.want.Low) || !near(got.High, test.want.High) {
 			t.Errorf("%v bytes in %v times the time: pays below %v %v, want %v", test.size, test.ratio, got, ok, test.want)
 		}
 	}
 	c := packedCase([2]float64{500, 2})
-	if _, ok := c.PaysBelow(c.Baseline); ok {
+	if _, ok := paysBelow(c, c.Baseline); ok {
 		t.Error("the baseline pays against itself")
 	}
 	delete(c.Rows[1].Metrics, record.PackedBytes)
-	if _, ok := c.PaysBelow(c.Rows[1]); ok {
+	if _, ok := paysBelow(c, c.Rows[1]); ok {
 		t.Error("a row of no size pays")
 	}
-	if c.Picks() != nil {
+	if picksOf(c) != nil {
 		t.Error("a case with one size has picks")
 	}
 }
@@ -79,7 +80,7 @@ func TestPicks(t *testing.T) {
 	} {
 		c := packedCase(test.others...)
 		var got []string
-		picks := c.Picks()
+		picks := picksOf(c)
 		for _, p := range picks {
 			got = append(got, p.Row.Contender)
 		}
@@ -88,8 +89,8 @@ func TestPicks(t *testing.T) {
 		}
 		for exponent := -2.0; exponent < 6; exponent += 0.0937 {
 			mbit := math.Pow(10, exponent)
-			takes := func(r *Result) float64 {
-				cost, _ := c.cost(r)
+			takes := func(r *verdict.Result) float64 {
+				cost, _ := sendCost(c, r)
 				return cost.ns + cost.bits/mbit*1e3
 			}
 			best := math.Inf(1)

@@ -1,26 +1,27 @@
-package verdict
+package report
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
+	"postage/internal/verdict"
 	"postage/record"
 )
 
-// PaysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it
+// paysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it
 // sends less saves more time on the wire than it takes more of CPU time, both ends counted. It is 0
 // for a row that sends no less, and infinite for one that takes no more time. It is false where
 // sizes or times are not known.
-func (c *CaseResult) PaysBelow(r *Result) (Interval, bool) {
-	at, ok := c.cost(r)
-	base, baseOK := c.cost(c.Baseline)
+func paysBelow(c *verdict.CaseResult, r *verdict.Result) (verdict.Interval, bool) {
+	at, ok := sendCost(c, r)
+	base, baseOK := sendCost(c, c.Baseline)
 	if !ok || !baseOK || r.Ratio == nil {
-		return Interval{}, false
+		return verdict.Interval{}, false
 	}
 	saved := base.bits - at.bits
 	if saved <= 0 {
-		return Interval{}, true
+		return verdict.Interval{}, true
 	}
 	below := func(ratio float64) float64 {
 		if ratio <= 1 {
@@ -28,13 +29,13 @@ func (c *CaseResult) PaysBelow(r *Result) (Interval, bool) {
 		}
 		return saved / ((ratio - 1) * base.ns) * 1e3
 	}
-	return Interval{below(r.Ratio.Ratio), below(r.Ratio.High), below(r.Ratio.Low)}, true
+	return verdict.Interval{Value: below(r.Ratio.Ratio), Low: below(r.Ratio.High), High: below(r.Ratio.Low)}, true
 }
 
 // packedCost is what a message costs to send: CPU time, and bits to wait for.
 type packedCost struct{ ns, bits float64 }
 
-func (c *CaseResult) cost(r *Result) (packedCost, bool) {
+func sendCost(c *verdict.CaseResult, r *verdict.Result) (packedCost, bool) {
 	if c.Baseline == nil || c.Baseline.NSOp == nil || r.NSOp == nil {
 		return packedCost{}, false
 	}
@@ -46,39 +47,39 @@ func (c *CaseResult) cost(r *Result) (packedCost, bool) {
 	return packedCost{cpu, 8 * size}, sized && timed
 }
 
-// A Pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit,
+// A pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit,
 // down to that of the next.
-type Pick struct {
-	*Result
+type pick struct {
+	*verdict.Result
 	Below float64 // Mbit/s, infinite for the first
 }
 
-// Picks are the rows of a case of packed messages that are best at some bandwidth, from the highest
-// bandwidth down; none for other cases.
-func (c *CaseResult) Picks() []Pick {
-	costs := map[*Result]packedCost{}
-	var rows []*Result
+// picksOf are the rows of a case of packed messages that are best at some bandwidth, from the
+// highest bandwidth down; none for other cases.
+func picksOf(c *verdict.CaseResult) []pick {
+	costs := map[*verdict.Result]packedCost{}
+	var rows []*verdict.Result
 	for _, r := range c.Ways() {
-		if cost, ok := c.cost(r); ok {
+		if cost, ok := sendCost(c, r); ok {
 			costs[r], rows = cost, append(rows, r)
 		}
 	}
 	if len(rows) < 2 {
 		return nil
 	}
-	best := slices.MinFunc(rows, func(a, b *Result) int {
+	best := slices.MinFunc(rows, func(a, b *verdict.Result) int {
 		return cmp.Or(cmp.Compare(costs[a].ns, costs[b].ns), cmp.Compare(costs[a].bits, costs[b].bits))
 	})
-	picks := []Pick{{best, math.Inf(1)}}
+	picks := []pick{{best, math.Inf(1)}}
 	for {
-		var next Pick
+		var next pick
 		for _, r := range rows {
 			saved := costs[best].bits - costs[r].bits
 			if saved <= 0 {
 				continue
 			}
 			if below := saved / (costs[r].ns - costs[best].ns) * 1e3; below > next.Below || below == next.Below && costs[r].bits < costs[next.Result].bits {
-				next = Pick{r, below}
+				next = pick{r, below}
 			}
 		}
 		if next.Result == nil {
