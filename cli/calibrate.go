@@ -133,42 +133,44 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 	if interrupted != nil {
 		say(cmd, "interrupted; to resume: postage doctor --calibrate --resume %s", out)
 	}
-	if err := printCalibration(cmd, rec, out, asJSON); err != nil || interrupted != nil {
+	found, err := printCalibration(cmd, rec, out, asJSON)
+	if err != nil || interrupted != nil {
 		return errors.Join(interrupted, err)
 	}
-	return keepCalibration(stage, &rec.Machine, calibrationLine(rec, calibrationJSON(stage, lab.Calibrate(rec))))
+	return keepCalibration(stage, &rec.Machine, calibrationLine(rec, found))
 }
 
 // printCalibration prints what the calibration in a record found.
-func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) error {
-	c := lab.Calibrate(rec)
+func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*report.Calibration, error) {
+	c, covered := calibrationOf(cmp.Or(calibratedStage(rec), "first stage"), rec)
 	if c.Comparisons == 0 {
-		return fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
+		return nil, fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
 	}
-	stage := cmp.Or(calibratedStage(rec), "first stage")
-	result := calibrationJSON(stage, c)
-	result.Gate = calibrationGate(rec)
 	w := cmd.OutOrStdout()
 	if asJSON {
-		return doctorJSON(w, &rec.Machine, result)
+		return c, doctorJSON(w, &rec.Machine, c)
 	}
+	contains := rate(c.Comparisons-c.Misses.Count, c.Comparisons)
 	fmt.Fprintf(w, "comparisons                      %d of %d, %g blocks each (median), interval ±%.2f%% (median), duty %.0f%%\n",
 		c.Comparisons, len(rec.Cases()), c.Blocks, 100*c.HalfWidth, 100*lab.Duty(rec))
-	fmt.Fprintf(w, "equal things called different    %s\n", rateText(result.FalseAlarms))
-	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(rate(c.Comparisons-c.Misses, c.Comparisons)))
-	slowed := 0
-	for i, by := range lab.InjectedSlowdowns {
-		if c.Slowed[i] > 0 {
-			fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*by, rateText(rate(c.Found[i], c.Slowed[i])))
-		}
-		slowed += c.Slowed[i]
+	fmt.Fprintf(w, "equal things called different    %s\n", rateText(c.FalseAlarms))
+	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(contains))
+	found := make([]string, len(c.Slowdowns))
+	for i, s := range c.Slowdowns {
+		fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*s.By, rateText(s.Found))
+		found[i] = fmt.Sprintf("%d/%d", s.Found.Count, s.Found.Of)
 	}
-	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(rate(c.Covered, slowed)))
+	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(covered))
 	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
-	gateText(w, &result.Gate)
-	fmt.Fprintf(w, "%s\n\n", calibrationLine(rec, result))
-	calibrationRow(w, rec, stage, c)
-	return nil
+	gateText(w, &c.Gate)
+	fmt.Fprintf(w, "%s\n\n", calibrationLine(rec, c))
+	// The same as a table of one row, for documents.
+	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% |\n",
+		c.Stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms.Count, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
+		strings.Join(found, ", "), 100*c.Needed)
+	return c, nil
 }
 
 // gateText prints what a gate finds in the same batches.
@@ -180,24 +182,6 @@ func gateText(w io.Writer, g *report.CalibrationGate) {
 		fmt.Fprintf(w, "%g%% slowdown fails it             %s\n", 100*s.By, rateText(s.Found))
 	}
 	fmt.Fprintln(w)
-}
-
-func foundText(c lab.Calibration, separator string) string {
-	var found []string
-	for i := range c.Slowed {
-		found = append(found, fmt.Sprintf("%d/%d", c.Found[i], c.Slowed[i]))
-	}
-	return strings.Join(found, separator)
-}
-
-// calibrationRow prints the calibration as a Markdown table of one row, for documents.
-func calibrationRow(w io.Writer, rec *record.Record, stage string, c lab.Calibration) {
-	contains := rate(c.Comparisons-c.Misses, c.Comparisons)
-	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
-	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% |\n",
-		stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
-		foundText(c, ", "), 100*c.Needed)
 }
 
 // eachTook is the part of the budget that a comparison had.
@@ -212,38 +196,6 @@ func rate(k, n int) report.Rate {
 
 func rateText(r report.Rate) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
-}
-
-func calibrationJSON(stage string, c lab.Calibration) *report.Calibration {
-	result := &report.Calibration{
-		Stage: stage, Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons),
-		Slowdowns: []report.Slowdown{}, Blocks: c.Blocks, HalfWidth: c.HalfWidth, Needed: c.Needed,
-	}
-	for i, by := range lab.InjectedSlowdowns {
-		if c.Slowed[i] == 0 {
-			continue
-		}
-		found := rate(c.Found[i], c.Slowed[i])
-		result.Slowdowns = append(result.Slowdowns, report.Slowdown{By: by, Found: found})
-		if found.Value >= 0.95 && result.Smallest == nil {
-			result.Smallest = &by
-		} else if found.Value < 0.95 {
-			result.Smallest = nil // a larger one must be found as well
-		}
-	}
-	return result
-}
-
-// calibrationGate is what the gate finds in a calibration's record.
-func calibrationGate(rec *record.Record) report.CalibrationGate {
-	g := lab.CalibrateGate(rec, comparisonsTogether, layoutsOfAGate)
-	result := report.CalibrationGate{Failed: rate(g.Failed, g.Runs), Passed: rate(g.Passed, g.Rows), Slowdowns: []report.Slowdown{}}
-	for i, by := range lab.InjectedSlowdowns {
-		if g.Slowed[i] > 0 {
-			result.Slowdowns = append(result.Slowdowns, report.Slowdown{By: by, Found: rate(g.Regressed[i], g.Slowed[i])})
-		}
-	}
-	return result
 }
 
 // calibrationLine says in one line what verdicts are worth here, and what the next smaller slowdown

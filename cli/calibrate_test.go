@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/recordtest"
 	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // --record prints what the calibration in a record found. Here its batches are simulated noise.

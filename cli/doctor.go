@@ -74,7 +74,8 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 				if err != nil {
 					return err
 				}
-				return printCalibration(cmd, rec, saved, asJSON)
+				_, err = printCalibration(cmd, rec, saved, asJSON)
+				return err
 			case resume != "":
 				return p.resumeCalibration(cmd, resume, budget, asJSON)
 			}

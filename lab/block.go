@@ -26,7 +26,7 @@ type seat struct {
 // the run's end.
 func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	block := record.Block{Case: cs.name, Number: len(r.rec.BlocksOf(cs.name)) + 1}
-	var seats []*seat
+	seats, err := r.seats(ctx, cs, &block)
 	defer func() {
 		var killed sync.WaitGroup
 		for _, s := range seats {
@@ -34,49 +34,14 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 		killed.Wait()
 	}()
-	for _, e := range r.company(cs, block.Number) {
-		if e.Build != nil && len(e.Build.Commands) > 1 {
-			block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, len(e.Build.Commands))
-		}
-		s := &seat{entry: e, row: r.rec.Row(e.Row())}
-		var err error
-		if s.child, err = r.process(ctx, &e, max(0, block.Layout-1)); err != nil {
-			return block, err
-		}
-		s.series.Row = s.row.Name
-		seats = append(seats, s)
+	if err != nil {
+		return block, err
 	}
-	each(seats, func(s *seat) error {
-		answer, err := r.ready(ctx, s.child, &s.entry)
-		if err == nil {
-			s.row.Metrics = answer.Metrics
-		}
-		return err
-	})
-	begun := time.Now()
-	r.calibrate(ctx, cs, seats)
-	cs.once = time.Since(begun)
-	each(seats, func(s *seat) error {
-		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
-		return err
-	})
+	r.setUp(ctx, cs, seats, block.Number)
 	r.lap("setting up, proving and warming up")
-	began := r.lapped
-	// Resumed, a run has the order that it would have had.
-	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", block.Case, block.Number))
-	for round := range cs.rounds {
-		r.observe(cs, Status{Block: block.Number, Round: round + 1})
-		for position, i := range rng.Perm(len(seats)) {
-			if ctx.Err() != nil {
-				return block, ctx.Err()
-			}
-			if s := seats[i]; s.err == nil {
-				r.batch(ctx, s, round, position)
-			}
-		}
+	if err := r.rounds(ctx, cs, seats, block.Number); err != nil {
+		return block, err
 	}
-	r.lap("rounds")
-	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(cs.rounds))
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
 		s.series.Latency, s.series.CollectionBytes, s.series.FastNS = answer.Latency, answer.CollectionBytes, answer.FastNS
@@ -97,6 +62,61 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		block.Series = append(block.Series, s.series)
 	}
 	return block, nil
+}
+
+// seats starts the processes of a block, in a function layout that it draws.
+func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seats []*seat, err error) {
+	for _, e := range r.company(cs, block.Number) {
+		if e.Build != nil && len(e.Build.Commands) > 1 {
+			block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, len(e.Build.Commands))
+		}
+		s := &seat{entry: e, row: r.rec.Row(e.Row()), series: record.Series{Row: e.Row()}}
+		if s.child, err = r.process(ctx, &e, max(0, block.Layout-1)); err != nil {
+			return seats, err
+		}
+		seats = append(seats, s)
+	}
+	return seats, nil
+}
+
+// setUp has the contenders set themselves up and prove themselves, and warms them up.
+func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) {
+	each(seats, func(s *seat) error {
+		answer, err := r.ready(ctx, s.child, &s.entry)
+		if err == nil {
+			s.row.Metrics = answer.Metrics
+		}
+		return err
+	})
+	begun := time.Now()
+	r.calibrate(ctx, cs, seats)
+	cs.once = time.Since(begun)
+	each(seats, func(s *seat) error {
+		q := request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block}
+		_, err := s.child.ask(ctx, q, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		return err
+	})
+}
+
+// rounds has every contender run a batch in each round, in random order. Resumed, a run has the
+// order that it would have had.
+func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block int) error {
+	began := r.lapped
+	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", cs.name, block))
+	for round := range cs.rounds {
+		r.observe(cs, Status{Block: block, Round: round + 1})
+		for position, i := range rng.Perm(len(seats)) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if s := seats[i]; s.err == nil {
+				r.batch(ctx, s, round, position)
+			}
+		}
+	}
+	r.lap("rounds")
+	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(cs.rounds))
+	return nil
 }
 
 // ready has a contender's process set the contender up and prove it, and then make what lives in

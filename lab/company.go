@@ -66,9 +66,9 @@ func (r *run) count(cs *runCase, block *record.Block) {
 // changes with the hour would not show in its interval.
 const moreBlocks = 2
 
-// again is a case that is to come back for blocks at the run's end, nil for none: when nothing else
+// comesBack is a case that is to come back for blocks at the run's end, nil for none: when nothing else
 // is left to measure, or when the time that is left is just enough for all of them.
-func (r *run) again(last bool) (next *runCase) {
+func (r *run) comesBack(last bool) (next *runCase) {
 	var takes time.Duration
 	for _, cs := range r.cases {
 		early := cs.back > 0 || cs.last.Sub(r.start) < time.Since(r.start)/2

@@ -69,22 +69,22 @@ func TestDoneEarlyComesBack(t *testing.T) {
 	r.start, r.deadline = now.Add(-time.Minute), now.Add(time.Minute)
 	cs.round, cs.fixed, cs.done = []time.Duration{10 * time.Millisecond}, []time.Duration{time.Second}, true
 	cs.last = r.start.Add(20 * time.Second)
-	if r.again(false) != nil {
+	if r.comesBack(false) != nil {
 		t.Error("it comes back while there is time for others")
 	}
 	for i := range 3 {
-		next := r.again(true)
+		next := r.comesBack(true)
 		if came := next != nil; came != (i < moreBlocks) {
 			t.Errorf("block %d at the end: %t", i+1, came)
 		}
 		cs.last = now
 	}
 	cs.back, cs.last = 0, now.Add(-10*time.Second)
-	if r.again(true) != nil {
+	if r.comesBack(true) != nil {
 		t.Error("it was done in the second half, and comes back")
 	}
 	cs.last, r.deadline = r.start.Add(20*time.Second), now.Add(1500*time.Millisecond)
-	if r.again(false) == nil {
+	if r.comesBack(false) == nil {
 		t.Error("the time left is just enough, and it does not come back")
 	}
 }

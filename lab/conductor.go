@@ -186,7 +186,7 @@ func (r *run) measure(ctx context.Context) error {
 			r.fit()
 		}
 		cs := best(r.cases, r.left())
-		if early := r.again(cs == nil); early != nil {
+		if early := r.comesBack(cs == nil); early != nil {
 			cs = early
 		}
 		if cs == nil || r.left() <= 0 {

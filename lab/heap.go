@@ -111,6 +111,18 @@ func cycleBytes() int64 {
 	return int64(samples[0].Value.Uint64() - live)
 }
 
+// othersWork reports whether the contender may have goroutines that are still at work.
+func (h *heap) othersWork() bool {
+	return h != nil && h.goroutines > 0 && runtime.NumGoroutine() > h.goroutines
+}
+
+// collections are those of the process so far.
+func collections() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
 // settle returns when the process's other goroutines have nothing more to do, or after some
 // milliseconds: what a batch made them do is part of what it costs.
 func settle() {

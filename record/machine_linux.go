@@ -31,14 +31,14 @@ func ThisMachine(sampling time.Duration) Machine {
 	}
 	m.Counters = counters()
 	if sampling > 0 {
-		start, ok := ReadDisturbance()
+		steal, pressure, ok := disturbance()
 		time.Sleep(sampling)
-		end, _ := ReadDisturbance()
+		stealAfter, pressureAfter, _ := disturbance()
 		if ok {
-			m.StealPercent = percent(end.Steal-start.Steal, sampling*time.Duration(m.Cores))
-			if start.hasPressure {
-				m.PressurePercent = percent(end.Pressure-start.Pressure, sampling)
-			}
+			m.StealPercent = percent(stealAfter-steal, sampling*time.Duration(m.Cores))
+		}
+		if ok && pressure >= 0 {
+			m.PressurePercent = percent(pressureAfter-pressure, sampling)
 		}
 	}
 	return m
@@ -49,36 +49,27 @@ func percent(part, whole time.Duration) *float64 {
 	return &p
 }
 
-// Disturbance is the time since boot that processes could not use.
-type Disturbance struct {
-	// Steal is what the hypervisor gave to other guests, summed over processors; the
-	// kernel counts it in steps of 10 ms.
-	Steal time.Duration
-	// Pressure is the time during which some task waited for a processor.
-	Pressure    time.Duration
-	hasPressure bool
-}
-
-// ReadDisturbance reads the kernel's counters; ok is false where there are none.
+// disturbance is the time since boot that processes could not use: steal is what the hypervisor gave
+// to other guests, summed over processors, which the kernel counts in steps of 10 ms; pressure is
+// that during which some task waited for a processor, below 0 where that is not known.
 // Source: proc(5) on /proc/stat, and the kernel's Documentation/accounting/psi.rst.
-func ReadDisturbance() (d Disturbance, ok bool) {
+func disturbance() (steal, pressure time.Duration, ok bool) {
 	fields := strings.Fields(firstLine("/proc/stat")) // cpu user nice system idle iowait irq softirq steal …
 	if len(fields) < 9 {
-		return d, false
+		return 0, 0, false
 	}
 	ticks, err := strconv.ParseInt(fields[8], 10, 64)
 	if err != nil {
-		return d, false
+		return 0, 0, false
 	}
 	const userHZ = 100 // on every Linux port that Go supports
-	d.Steal = time.Duration(ticks) * time.Second / userHZ
 	// some avg10=0.00 avg60=0.00 avg300=0.00 total=1234, in microseconds
-	if _, total, found := strings.Cut(firstLine("/proc/pressure/cpu"), "total="); found {
-		if us, err := strconv.ParseInt(total, 10, 64); err == nil {
-			d.Pressure, d.hasPressure = time.Duration(us)*time.Microsecond, true
-		}
+	_, total, _ := strings.Cut(firstLine("/proc/pressure/cpu"), "total=")
+	us, err := strconv.ParseInt(total, 10, 64)
+	if err != nil {
+		us = -1
 	}
-	return d, true
+	return time.Duration(ticks) * time.Second / userHZ, time.Duration(us) * time.Microsecond, true
 }
 
 // cpuModel is the name of the first processor's model, and details that distinguish models of that

@@ -11,9 +11,3 @@ func ThisMachine(time.Duration) Machine {
 	m.Counters = "not looked for on " + m.GOOS
 	return m
 }
-
-// Disturbance is the time since boot that processes could not use.
-type Disturbance struct{ Steal, Pressure time.Duration }
-
-// ReadDisturbance finds no such counters on this operating system.
-func ReadDisturbance() (d Disturbance, ok bool) { return d, false }

@@ -178,39 +178,8 @@ func (p *parser) section(tag, body string) error {
 		p.rows[row.Name] = len(rec.Rows)
 		p.blocks[row.Case] += 0
 		rec.Rows = append(rec.Rows, row)
-	case "block":
-		var block Block
-		if err := p.decode(tag, body, &block); err != nil {
-			return err
-		}
-		number, known := p.blocks[block.Case]
-		if want := number + 1; block.Number != want {
-			return p.errorf(fmt.Sprintf("block %d of %s", want, block.Case), "block %d", block.Number)
-		}
-		if !known {
-			return p.errorf("a block of a case that has rows", "case %q", block.Case)
-		}
-		p.blocks[block.Case]++
-		rec.Blocks = append(rec.Blocks, block)
-	case "batches":
-		var series Series
-		if err := p.decode(tag, body, &series); err != nil {
-			return err
-		}
-		if len(rec.Blocks) == 0 {
-			return p.errorf("a #block line before #batches", "")
-		}
-		block, row := &rec.Blocks[len(rec.Blocks)-1], p.row(series.Row)
-		if row == nil || row.Case != block.Case {
-			return p.errorf("a row of case "+block.Case, "%q", series.Row)
-		}
-		if block.Of(series.Row) != nil {
-			return p.errorf("one #batches line for a row in a block", "a second one for %s", series.Row)
-		}
-		if err := series.check(row); err != nil {
-			return p.errorf("equally many positive entries in each list of #batches", "%v", err)
-		}
-		p.pending = &series
+	case "block", "batches":
+		return p.measured(tag, body)
 	case "end":
 		var e end
 		if err := p.decode(tag, body, &e); err != nil {
@@ -226,6 +195,46 @@ func (p *parser) section(tag, body string) error {
 	default:
 		return p.errorf("one of #run, #machine, #row, #block, #batches, #end", "#%s", found(tag))
 	}
+	return nil
+}
+
+// measured takes a line that belongs to a block.
+func (p *parser) measured(tag, body string) error {
+	rec := p.rec
+	if tag == "block" {
+		var block Block
+		if err := p.decode(tag, body, &block); err != nil {
+			return err
+		}
+		number, known := p.blocks[block.Case]
+		if want := number + 1; block.Number != want {
+			return p.errorf(fmt.Sprintf("block %d of %s", want, block.Case), "block %d", block.Number)
+		}
+		if !known {
+			return p.errorf("a block of a case that has rows", "case %q", block.Case)
+		}
+		p.blocks[block.Case]++
+		rec.Blocks = append(rec.Blocks, block)
+		return nil
+	}
+	var series Series
+	if err := p.decode(tag, body, &series); err != nil {
+		return err
+	}
+	if len(rec.Blocks) == 0 {
+		return p.errorf("a #block line before #batches", "")
+	}
+	block, row := &rec.Blocks[len(rec.Blocks)-1], p.row(series.Row)
+	if row == nil || row.Case != block.Case {
+		return p.errorf("a row of case "+block.Case, "%q", series.Row)
+	}
+	if block.Of(series.Row) != nil {
+		return p.errorf("one #batches line for a row in a block", "a second one for %s", series.Row)
+	}
+	if err := series.check(row); err != nil {
+		return p.errorf("equally many positive entries in each list of #batches", "%v", err)
+	}
+	p.pending = &series
 	return nil
 }
 

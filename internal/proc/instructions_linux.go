@@ -94,8 +94,11 @@ func threads() ([]int, error) {
 }
 
 // Count is the number of instructions so far; ok is false if the processor's counters were shared
-// with others, so that the number would be an estimate.
+// with others, so that the number would be an estimate, and of a nil counter.
 func (c *Instructions) Count() (n int64, ok bool) {
+	if c == nil {
+		return 0, false
+	}
 	var text [24]byte // value, time enabled, time running
 	for _, file := range c.files {
 		if got, err := unix.Read(file, text[:]); err != nil || got != len(text) {

@@ -121,6 +121,9 @@ func Compare(blockValues []float64, between float64) Comparison {
 	}
 }
 
+// Contains reports whether the interval does.
+func (c Comparison) Contains(truth float64) bool { return c.Low <= truth && truth <= c.High }
+
 // Needed is the slowdown that would have made the comparison one of something slower, spread as it
 // is; 0.02 is 2%.
 func (c Comparison) Needed(margin float64) float64 {

@@ -1,4 +1,4 @@
-package lab
+package cli
 
 import (
 	"fmt"
@@ -6,8 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"postage/internal/recordtest"
+	"postage/internal/report"
+	"postage/lab"
 	"postage/record"
-	"postage/record/recordtest"
 )
 
 // calibrated is the record of a calibration of 20 comparisons, 16 of them with enough blocks. Four
@@ -22,7 +24,7 @@ func calibrated(control float64) *record.Record {
 	rec := made.Record()
 	for i := range rec.Rows {
 		if name := rec.Rows[i].Name; made.Slower[name] > 2 {
-			rec.Rows[i].Contender = slowedName(0.05)
+			rec.Rows[i].Contender = lab.SlowedName(0.05)
 		}
 	}
 	few := rec.Cases()[16:]
@@ -31,16 +33,15 @@ func calibrated(control float64) *record.Record {
 }
 
 // The gate finds what was slowed, and nothing in equal code, each of two runs of eight rows.
-func TestCalibrateGate(t *testing.T) {
-	g := CalibrateGate(calibrated(0), 8, 8)
-	if g.Runs != 2 || g.Failed != 0 || g.Rows != 16 || g.Passed != 16 {
-		t.Errorf("equal code: %+v", g)
+func TestCalibrationGate(t *testing.T) {
+	counts := func(g report.CalibrationGate) [6]int {
+		return [6]int{g.Failed.Count, g.Failed.Of, g.Passed.Count, g.Passed.Of, g.Slowdowns[0].Found.Count, g.Slowdowns[0].Found.Of}
 	}
-	if !slices.Equal(g.Slowed, []int{0, 0, 0, 4}) || !slices.Equal(g.Regressed, []int{0, 0, 0, 4}) {
-		t.Errorf("slowed by 5%%: %+v", g)
+	if g := calibrationGate(calibrated(0), 8); counts(g) != [6]int{0, 2, 16, 16, 4, 4} || len(g.Slowdowns) != 1 || g.Slowdowns[0].By != 0.05 {
+		t.Errorf("equal code, and four rows slowed by 5%%: %+v", g)
 	}
 	// One that is not equal makes its run fail.
-	if g := CalibrateGate(calibrated(10), 8, 8); g.Runs != 2 || g.Failed != 1 || g.Passed != 15 {
+	if g := calibrationGate(calibrated(10), 8); counts(g) != [6]int{1, 2, 15, 16, 4, 4} {
 		t.Errorf("a control that is 10%% slower: %+v", g)
 	}
 }

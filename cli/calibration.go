@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"slices"
+
+	"postage/internal/report"
+	"postage/internal/stats"
+	"postage/internal/verdict"
+	"postage/lab"
+	"postage/record"
+)
+
+// calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals of
+// slowed contenders contain what they were slowed by.
+func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
+	c = &report.Calibration{Stage: stage, Slowdowns: []report.Slowdown{}}
+	margin := verdict.Margin(rec.Run.Precision)
+	falseAlarms, misses := 0, 0
+	var blocks, widths, needed []float64
+	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
+	for _, result := range verdict.Analyze(rec).Cases {
+		control := result.Control
+		if control == nil || control.Ratio == nil || result.Blocks < stats.MinBlocks {
+			continue
+		}
+		c.Comparisons++
+		blocks, widths = append(blocks, float64(result.Blocks)), append(widths, control.Ratio.HalfWidth)
+		needed = append(needed, control.Ratio.Needed(margin))
+		if control.Verdict == stats.Faster || control.Verdict == stats.Slower {
+			falseAlarms++
+		}
+		if !control.Ratio.Contains(1) {
+			misses++
+		}
+		for i, by := range lab.InjectedSlowdowns {
+			row := result.Of(lab.SlowedName(by))
+			if row == nil || row.Ratio == nil {
+				continue
+			}
+			slowed[i]++
+			if row.Verdict == stats.Slower {
+				found[i]++
+			}
+			covered.Of++
+			if row.Ratio.Contains(1 + by*verdict.CodeShare(rec, row.Row)) {
+				covered.Count++
+			}
+		}
+	}
+	c.FalseAlarms, c.Misses, covered = rate(falseAlarms, c.Comparisons), rate(misses, c.Comparisons), rate(covered.Count, covered.Of)
+	c.Blocks, c.HalfWidth = stats.Median(blocks), stats.Median(widths)
+	if slices.Sort(needed); len(needed) > 0 {
+		c.Needed = needed[(95*len(needed)+99)/100-1]
+	}
+	for i, by := range lab.InjectedSlowdowns {
+		if slowed[i] == 0 {
+			continue
+		}
+		of := rate(found[i], slowed[i])
+		c.Slowdowns = append(c.Slowdowns, report.Slowdown{By: by, Found: of})
+		if of.Value >= 0.95 && c.Smallest == nil {
+			c.Smallest = &by
+		} else if of.Value < 0.95 {
+			c.Smallest = nil // a larger one must be found as well
+		}
+	}
+	c.Gate = calibrationGate(rec, comparisonsTogether)
+	return c, covered
+}
+
+// calibrationGate has the gate judge the record of a calibration: so many comparisons at a time are
+// the rows of a run against old code. First they are all equal, then those that have a slowed
+// contender have it, for each slowdown. All is as in a real gate but the builds: the same program is
+// on both sides.
+func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
+	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
+	runs, failed, equal, passed := 0, 0, 0, 0
+	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
+	for run := range slices.Chunk(cases, rows) {
+		c := verdict.ComparePaired(sidesOf(rec, run, ""), verdict.DefaultThresholds())
+		runs, equal = runs+1, equal+len(c.Rows)
+		if c.Outcome() == verdict.Regressed {
+			failed++
+		}
+		for _, change := range c.Rows {
+			if change.Time == verdict.Passed {
+				passed++
+			}
+		}
+		for i, by := range lab.InjectedSlowdowns {
+			for _, change := range verdict.ComparePaired(sidesOf(rec, run, lab.SlowedName(by)), verdict.DefaultThresholds()).Rows {
+				if change.New.Row.Contender != lab.SlowedName(by) {
+					continue
+				}
+				slowed[i]++
+				if change.Time == verdict.Regressed {
+					found[i]++
+				}
+			}
+		}
+	}
+	g := report.CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: []report.Slowdown{}}
+	for i, by := range lab.InjectedSlowdowns {
+		if slowed[i] > 0 {
+			g.Slowdowns = append(g.Slowdowns, report.Slowdown{By: by, Found: rate(found[i], slowed[i])})
+		}
+	}
+	return g
+}
+
+// sidesOf is the part of a calibration's record with some cases, as the record of a run against old
+// code in several function layouts: the baseline's. The new is the contender slowed where a case has
+// it, else the control.
+func sidesOf(rec *record.Record, cases []string, slowed string) *record.Record {
+	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
+	for _, name := range cases {
+		for _, block := range rec.BlocksOf(name) {
+			drawn := *block
+			drawn.Layout = 1 + (block.Number-1)%layoutsOfAGate
+			run.Blocks = append(run.Blocks, drawn)
+		}
+		var old, now *record.Row
+		for i := range rec.Rows {
+			switch row := rec.Rows[i]; {
+			case row.Case != name:
+			case row.Role == record.RoleBaseline:
+				old = &row
+			case row.Contender == slowed, now == nil && row.Role == record.RoleControl:
+				now = &row
+			}
+		}
+		if old != nil && now != nil {
+			old.OldOf = now.Name
+			run.Rows = append(run.Rows, *old, *now)
+		}
+	}
+	return run
+}

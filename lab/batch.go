@@ -1,0 +1,114 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"time"
+
+	"postage/internal/proc"
+	"postage/record"
+)
+
+// Batch runs n operations.
+func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
+	if w.count < 2 {
+		b, err := timed(w.instance, n, nil, &w.heap, w.instructions)
+		if err == nil {
+			w.heap.steer(b)
+		}
+		return b, err
+	}
+	b, err := timed(w.instance, n, func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }, &w.heap, w.instructions)
+	if err == nil {
+		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
+		w.heap.steer(b)
+	}
+	return b, err
+}
+
+// Collect collects garbage, and uses up a part of the heap's next cycle.
+func (w *worker) Collect(_ context.Context, part float64) error {
+	w.heap.begin(part)
+	return nil
+}
+
+// timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
+// time includes the rest of a collection that the batch began, which otherwise would run beside the
+// next contender's batch. run runs it, else instance.Run;
+// run, heap and instructions may be nil.
+func timed(instance Instance, n int, run func(time.Time) error, heap *heap, instructions *proc.Instructions) (*Batch, error) {
+	if err := prepare(instance); err != nil {
+		return nil, err
+	}
+	before, err := counters(instance)
+	if err != nil {
+		return nil, err
+	}
+	if run == nil {
+		run = func(time.Time) error { return instance.Run(n) }
+	}
+	var memBefore, memAfter runtime.MemStats
+	runtime.ReadMemStats(&memBefore)
+	executedBefore, counting := instructions.Count()
+	cpuBefore, cpuKnown := proc.CPUOfCode()
+
+	start := time.Now()
+	err = run(start)
+	wall := time.Since(start)
+
+	awaitCollection()
+	if heap.othersWork() || collections() > uint64(memBefore.NumGC) {
+		settle() // sweeping follows a collection, during the next batches or while none runs
+	}
+	cpuAfter, _ := proc.CPUOfCode()
+	executed, stillCounting := instructions.Count()
+	runtime.ReadMemStats(&memAfter)
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	b := &Batch{
+		WallNS:      max(1, wall.Nanoseconds()),
+		CPUNS:       -1,
+		Allocs:      int64(memAfter.Mallocs - memBefore.Mallocs),
+		Bytes:       int64(memAfter.TotalAlloc - memBefore.TotalAlloc),
+		Collections: int64(memAfter.NumGC - memBefore.NumGC),
+	}
+	if cpuKnown {
+		b.CPUNS = (cpuAfter - cpuBefore).Nanoseconds()
+	}
+	if b.Counters, err = counters(instance); err != nil {
+		return nil, err
+	}
+	for name := range b.Counters {
+		b.Counters[name] -= before[name]
+	}
+	if counting && stillCounting {
+		b.Counters[record.Instructions] = float64(executed - executedBefore)
+	}
+	return b, nil
+}
+
+// counters are the contender's own, empty if it has none.
+func counters(instance Instance) (map[string]float64, error) {
+	all := map[string]float64{}
+	if counted, ok := instance.(Counted); ok {
+		now, err := counted.Counters()
+		if err != nil {
+			return nil, fmt.Errorf("counters: %w", err)
+		}
+		maps.Copy(all, now)
+	}
+	return all, nil
+}
+
+// prepare has the contender do what it wants done before a batch.
+func prepare(instance Instance) error {
+	if p, ok := instance.(Prepared); ok {
+		if err := p.Prepare(); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return nil
+}
