@@ -152,6 +152,32 @@ func TestWorkerRunsPieces(t *testing.T) {
 	}
 }
 
+// interrupted is a contender whose processor others have most of the time.
+type interrupted struct{ done *int }
+
+func (interrupted) Prove(context.Context) error { return nil }
+func (interrupted) Close() error                { return nil }
+func (c interrupted) Run(n int) error {
+	for range n {
+		for start := time.Now(); time.Since(start) < 2*time.Microsecond; {
+			nothing()
+		}
+		if *c.done++; *c.done%128 == 0 {
+			time.Sleep(3 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// A batch takes as long where others have the processor most of the time: here 3750 operations.
+// By the clock it came out at 256.
+func TestCalibrateWhereOthersWork(t *testing.T) {
+	w := &worker{instance: interrupted{new(int)}, value: record.ValueCost}
+	if answer, err := w.calibrate(batchTarget); err != nil || answer.N < 1500 {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
 // What a process does first is slower: its memory is new, its caches are cold. Batches are as long
 // as they should be when it is warm.
 func TestCalibrateWarm(t *testing.T) {

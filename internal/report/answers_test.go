@@ -102,8 +102,8 @@ func rough() *record.Record {
 func TestAnswersOfARoughRun(t *testing.T) {
 	rec := rough()
 	text := strings.Join(sentences(verdict.Analyze(rec), rec, stages), "\n")
-	for _, want := range []string{"encode with msgp: it is about 8× faster than protobuf (6.2 to 9.4×)", " and about 9× faster than encoding/json", ", at about 600 ns", "but that is not sure: pbfast may be faster",
-		"use webpush-go: it takes about", "no faster contender was found, but that is not sure: webpush may be faster"} {
+	for _, want := range []string{"encode with msgp: it is about 8× cheaper than protobuf (6.2 to 9.4×)", " and about 9× cheaper than encoding/json", ", at about 600 ns", "but that is not sure: pbfast may be cheaper",
+		"use webpush-go: it costs about", "no cheaper contender was found, but that is not sure: webpush may be cheaper"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

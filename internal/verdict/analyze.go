@@ -306,6 +306,9 @@ func (r *Result) latencies(series []*record.Series) {
 // located is where the values of blocks lie.
 func located(values []float64) *Interval {
 	s := stats.Paired(values, 0.05)
+	if len(values) < stats.MinBlocks {
+		return &Interval{s.Value, math.Inf(-1), math.Inf(1)}
+	}
 	return &Interval{s.Value, s.Low, s.High}
 }
 
