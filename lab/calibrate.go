@@ -69,14 +69,8 @@ func (s slow) Run(n int) error {
 	return nil
 }
 
-// Cycle is the contender's: each piece of its batches is slowed.
-func (s slow) Cycle() int { return cycle(s.Instance) }
-
-// Prepare, Counters and MinOps are the contender's: it may be slowed without losing them.
-func (s slow) Prepare() error { return prepare(s.Instance) }
-
-// Counters are the contender's, if it has any.
+// Cycle, Prepare, Counters and MinOps are the contender's: it is slowed without losing them.
+func (s slow) Cycle() int                            { return cycle(s.Instance) }
+func (s slow) Prepare() error                        { return prepare(s.Instance) }
 func (s slow) Counters() (map[string]float64, error) { return counters(s.Instance) }
-
-// MinOps is the contender's.
-func (s slow) MinOps() int { return leastOps(s.Instance) }
+func (s slow) MinOps() int                           { return leastOps(s.Instance) }

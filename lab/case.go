@@ -63,8 +63,8 @@ type Case struct {
 	Warning string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
-	// First are the contenders and floors that a first look takes of a headline case which has
-	// many, beside its baseline and control; all for none.
+	// First names the contenders and floors that a first look measures of a headline case beside
+	// its baseline and control. Without any it measures all.
 	First []string
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.

@@ -56,11 +56,10 @@ type Status struct {
 // ErrInterrupted is what Run returns if its context ended.
 var ErrInterrupted = errors.New("interrupted")
 
-// Run measures until every case is as precise as rec.Run asks or its budget is used up. Cases whose
-// rows the record has as not measured wait until time remains. rec holds what is to be measured:
-// its run, its rows as NewRecord made them, and, when a run is resumed, the blocks there are. It is
-// filled in as the run goes on. If ctx ends, Run returns ErrInterrupted; rec then holds all
-// finished blocks.
+// Run measures until every case is as precise as rec.Run asks or its budget is used up. rec is as
+// NewRecord made it, or as Resume prepared it; it is filled in as the run goes on. Cases whose rows
+// it has as not measured wait until time remains. If ctx ends, Run returns ErrInterrupted; rec then
+// holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
 	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: start, lapped: start, before: rec.Run.Elapsed}

@@ -70,8 +70,8 @@ func (h *heap) steer(b *Batch) {
 }
 
 // begin collects, and allocates a part of what the heap has room for, so that a block's first
-// batch is anywhere in the cycle and none of the batches always has the collection. Before that, a
-// whole cycle is allocated once: memory that a process has not used yet is slower the first time.
+// batch is anywhere in the cycle. Before that, a whole cycle is allocated once: memory is slower
+// the first time that a process uses it.
 func (h *heap) begin(part float64) {
 	var m runtime.MemStats
 	runtime.GC()
@@ -99,8 +99,8 @@ func allocate(m *runtime.MemStats, part float64) {
 var garbage []byte // so that it is allocated on the heap
 
 // cycleBytes are what a process like this one allocates from one collection to the next: the room
-// that its last collection left. A worker's own cycles are shorter, as its batches wait for the end
-// of a collection that began before all of it was used. 0 if it collected never.
+// that its last collection left, 0 if there was none. A worker's own cycles are shorter, as its
+// batches wait for the end of a collection that began before all of it was used.
 func cycleBytes() int64 {
 	samples := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(samples)

@@ -9,8 +9,8 @@ import (
 // process at a time, so that most are not interrupted even on a busy processor.
 const leastPieces, mostPieces = 8, 32
 
-// fastPart is the part of the pieces with the same work that is faster than the time that stands
-// for them, and leastOfWork how many of them that takes.
+// Of the pieces with the same work, the time counts that a tenth of them, fastPart, stay below.
+// There must be leastOfWork of them.
 const (
 	fastPart    = 0.1
 	leastOfWork = 9

@@ -6,11 +6,9 @@ import (
 	"postage/record"
 )
 
-// saver writes a run's record from time to time. A record is written whole, so that its file is
-// valid at every moment. That takes longer as the run grows; after each block it would take time
-// quadratic in their number. So after a write the saver waits for savingRest times as long as the
-// write took. Writing takes a fiftieth of a run of any length, and a run that is killed loses no
-// more blocks than were measured in that time.
+// saver writes a run's record from time to time: whole, so that its file is valid at every moment.
+// That takes longer as the run grows. So after a write the saver waits for savingRest times as long
+// as the write took; a run that is killed loses no more blocks than were measured in that time.
 type saver struct {
 	save func(*record.Record) error
 	now  func() time.Time

@@ -1,19 +1,21 @@
 // Package record holds what a run measured, with the environment it was measured in,
-// and keeps it in a file.
+// and keeps it in a file:
 //
-// A record's file is plain text in the Go benchmark format, so that benchstat and
-// everything else built on golang.org/x/perf reads it as it stands:
+//	rec, err := record.Load("run.txt")
+//	for _, block := range rec.BlocksOf("Encode/msg=order/op=decode") {
+//		wall := block.Of("Encode/msg=order/op=decode/codec=json").WallNS
 //
-//  1. Configuration lines (goos, goarch, cpu) name the machine. What differs between
-//     two runs on one machine (seed, commit, load, kernel) is not written as a
-//     configuration line, because benchstat makes a table of its own for every
-//     combination of them and would compare nothing.
-//  2. One result line per contender and block. The sample that benchstat sees is
-//     that of the blocks, which is the unit of statistics.
+// The file is plain text in the Go benchmark format, so that benchstat and everything else built on
+// golang.org/x/perf reads it as it stands:
+//
+//  1. Configuration lines (goos, goarch, cpu) name the machine. What differs between two runs on
+//     one machine (seed, commit, load, kernel) is not one of them: benchstat makes a table of its
+//     own for every combination, and would compare nothing.
+//  2. One result line per contender and block, the unit of statistics.
 //  3. Lines that begin with "#" and a word hold, as JSON, what the format cannot express: #run,
 //     #machine, a #row for each row, #block, and before each result line the #batches it was
-//     computed from. Other readers ignore them. They are authoritative: [Parse] computes each
-//     result line again and refuses one that differs.
+//     computed from. They are authoritative: [Parse] computes each result line again and refuses
+//     one that differs.
 //  4. A last line, #end, so that a file that was cut short is noticed.
 //
 // Note: a sidecar file for the batches was rejected, as one of two files gets lost. So

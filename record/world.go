@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+
+	"postage/internal/words"
+)
 
 // World is the process that costs are of: one like a service's.
 type World struct {
@@ -20,11 +24,7 @@ func DefaultWorld() World { return World{LiveHeap: 16 << 20, GOGC: 100, Procs: 1
 
 // String describes the world: "16 MB alive, GOGC=100, 1 processor".
 func (w *World) String() string {
-	processors := "1 processor"
-	if w.Procs != 1 {
-		processors = fmt.Sprintf("%d processors", w.Procs)
-	}
-	return fmt.Sprintf("%s alive, GOGC=%d, %s", megabytes(w.LiveHeap), w.GOGC, processors)
+	return fmt.Sprintf("%s alive, GOGC=%d, %s", megabytes(w.LiveHeap), w.GOGC, words.Counted(w.Procs, "processor"))
 }
 
 func megabytes(n int64) string {

@@ -89,21 +89,18 @@ func signedRankDistribution(n int) []float64 {
 // and High are 0 and +Inf while there are too few blocks.
 type Comparison struct {
 	Ratio, Low, High float64
-	// HalfWidth is half the interval's width on the logarithmic scale, about a fraction of the
-	// ratio: 0.01 is ±1%. Within is the same of what varies within the run, which more blocks
-	// narrow. Both are +Inf with too few blocks.
+	// HalfWidth is half the interval's width: 0.01 is ±1%. Within is that of the interval without
+	// what differs between runs, which more blocks narrow. Both are +Inf with too few blocks.
 	HalfWidth, Within float64
-	// seen is how far from 0 the logarithm must be to be called different; 0 where that is not
-	// known.
-	seen float64
+	seen              float64 // the least logarithm that is called different, 0 if not known
 }
 
-// differenceLevel is the p-value above which nothing is called different. An interval misses 1 in
-// up to 5% of comparisons of equal things; the margin makes up for that only where it is narrow.
+// differenceLevel is the p-value above which nothing is called different: where intervals are wide,
+// the margin alone would let too many of equal things be.
 const differenceLevel = 0.005
 
-// Student's intervals are those of fewer blocks, where the signed rank has few levels to choose
-// from: between 6 and 10 they are a fifth narrower at the same error.
+// Below so many blocks the signed rank has few levels to choose from, and Student's intervals are a
+// fifth narrower at the same error.
 const studentBelow = 10
 
 // Compare estimates the ratio from the block values, with the 95% interval in which a second run
@@ -142,9 +139,8 @@ const (
 
 // Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
 // lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
-// two identical programs are called different much more rarely than the interval misses 1; where it
-// is much wider than the margin, a test at 0.5% must find them different too. Same needs the whole
-// interval within two margins of 1. All else is undecided: more blocks may decide it.
+// a test at 0.5% to find a difference too. Same needs the whole interval within two margins of 1.
+// All else is undecided: more blocks may decide it.
 func Decide(c Comparison, margin float64) Verdict {
 	low, high := math.Log(c.Low), math.Log(c.High)
 	switch {

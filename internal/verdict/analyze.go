@@ -136,9 +136,8 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 	return c
 }
 
-// compare finds a row's ratio to the baseline and its verdict, and makes the row's figure the
-// baseline's times the ratio, so that the table's columns agree. A verdict of costs is refused
-// where the mean over all batches says otherwise.
+// compare finds a row's ratio to the baseline and its verdict, which the mean over all batches may
+// refuse, and makes the row's figure the baseline's times the ratio: the table's columns agree.
 func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	p := f.pair(result.Row, c.Baseline.Row)
 	ratio := p.compare(p.values())
