@@ -10,8 +10,8 @@ import (
 	"postage/record"
 )
 
-// calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals of
-// slowed contenders contain what they were slowed by.
+// calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
+// of slowed contenders contain what they were slowed by.
 func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
 	c = &report.Calibration{Stage: stage, Slowdowns: []report.Slowdown{}}
 	margin := verdict.Margin(rec.Run.Precision)
@@ -70,8 +70,8 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 
 // calibrationGate has the gate judge the record of a calibration: so many comparisons at a time are
 // the rows of a run against old code. First they are all equal, then those that have a slowed
-// contender have it, for each slowdown. All is as in a real gate but the builds: the same program is
-// on both sides.
+// contender have it, for each slowdown. All is as in a real gate but the builds: the same program
+// is on both sides.
 func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
 	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
 	runs, failed, equal, passed := 0, 0, 0, 0
@@ -109,8 +109,8 @@ func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
 }
 
 // sidesOf is the part of a calibration's record with some cases, as the record of a run against old
-// code in several function layouts: the baseline's. The new is the contender slowed where a case has
-// it, else the control.
+// code in several function layouts: the baseline's. The new is the contender slowed where a case
+// has it, else the control.
 func sidesOf(rec *record.Record, cases []string, slowed string) *record.Record {
 	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
 	for _, name := range cases {

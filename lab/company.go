@@ -66,8 +66,8 @@ func (r *run) count(cs *runCase, block *record.Block) {
 // changes with the hour would not show in its interval.
 const moreBlocks = 2
 
-// comesBack is a case that is to come back for blocks at the run's end, nil for none: when nothing else
-// is left to measure, or when the time that is left is just enough for all of them.
+// comesBack is a case that is to come back for blocks at the run's end, nil for none: when nothing
+// else is left to measure, or when the time that is left is just enough for all of them.
 func (r *run) comesBack(last bool) (next *runCase) {
 	var takes time.Duration
 	for _, cs := range r.cases {

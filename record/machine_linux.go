@@ -49,10 +49,10 @@ func percent(part, whole time.Duration) *float64 {
 	return &p
 }
 
-// disturbance is the time since boot that processes could not use: steal is what the hypervisor gave
-// to other guests, summed over processors, which the kernel counts in steps of 10 ms; pressure is
-// that during which some task waited for a processor, below 0 where that is not known.
-// Source: proc(5) on /proc/stat, and the kernel's Documentation/accounting/psi.rst.
+// disturbance is the time since boot that processes could not use: steal is what the hypervisor
+// gave to other guests, summed over processors, which the kernel counts in steps of 10 ms; pressure
+// is that during which some task waited for a processor, below 0 where that is not known. Source:
+// proc(5) on /proc/stat, and the kernel's Documentation/accounting/psi.rst.
 func disturbance() (steal, pressure time.Duration, ok bool) {
 	fields := strings.Fields(firstLine("/proc/stat")) // cpu user nice system idle iowait irq softirq steal …
 	if len(fields) < 9 {
