@@ -475,7 +475,7 @@ func TestTogether(t *testing.T) {
 			cancel()
 		}
 	}
-	rec.Run.Budget = 10 * time.Second
+	rec.Run.Budget = 16 * time.Second
 	if err := c.Run(ctx, entries, rec); !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
