@@ -223,8 +223,8 @@ func (r *run) finish(ctx context.Context) {
 		if !cs.done {
 			r.observe(cs, Status{Finished: true})
 		}
-		if cs.blocks == 0 {
-			for _, e := range r.live(cs) {
+		for _, e := range r.live(cs) {
+			if cs.had[e.Row()] == 0 {
 				r.rec.Row(e.Row()).Proof = record.ProofNotMeasured + "the budget was used up before"
 			}
 		}

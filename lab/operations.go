@@ -13,10 +13,8 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	least := leastOps(w.instance)
 	n, err := calibrate(target, least, w.value, func(n int) (*Batch, error) {
 		b, err := timed(w.instance, n, nil, nil, nil)
-		if err == nil && w.value != record.ValueWall && b.CPUNS > 0 {
-			// Others may have the processor for most of the time; but a contender that waits is not
-			// to have batches of any length.
-			b.WallNS = max(b.CPUNS, b.WallNS/mostWaited)
+		if err == nil && w.value != record.ValueWall && b.CPUNS > b.WallNS/mostWaited {
+			b.WallNS = b.CPUNS // others may have the processor for most of the time
 		}
 		return b, err
 	})
@@ -70,7 +68,7 @@ func (w *worker) hasOthers(n int) bool {
 	return false
 }
 
-// mostWaited is how many times its CPU time a batch may take before it counts as one that waits.
+// mostWaited is how many times its CPU time a batch takes that waits.
 const mostWaited = 16
 
 // othersSeen is how many times goroutines may be scheduled in a batch by chance. One in eight is
