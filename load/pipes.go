@@ -53,7 +53,7 @@ func (p *pipes) poll(d time.Duration, _ bool) []event {
 }
 
 func (p *pipes) adopt(conn net.Conn, s *socket) (wire, error) {
-	w := &pipe{Conn: conn, pipes: p, event: event{number: int32(s.number), opened: s.opened}, taken: make(chan struct{}, 1), closed: make(chan struct{})}
+	w := &pipe{Conn: conn, pipes: p, event: event{number: int32(s.number), opened: s.opened}, fresh: make(chan struct{}, 1), taken: make(chan struct{}, 1), closed: make(chan struct{})}
 	p.readers.Go(w.readAll)
 	return w, nil
 }
@@ -66,6 +66,7 @@ type pipe struct {
 	mu     sync.Mutex
 	came   []byte
 	err    error
+	fresh  chan struct{} // has an element after something came
 	taken  chan struct{}
 	closed chan struct{}
 	retry  *time.Timer // says that the connection may accept more; nil if nothing waits for that
@@ -81,6 +82,10 @@ func (w *pipe) readAll() {
 		w.mu.Lock()
 		w.came, w.err = in[:n], err
 		w.mu.Unlock()
+		select {
+		case w.fresh <- struct{}{}:
+		default:
+		}
 		e := w.event
 		e.readable = true
 		w.tell(e)
@@ -105,7 +110,12 @@ func (w *pipe) tell(e event) {
 func (w *pipe) read(into []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n = copy(into, w.came); n == 0 {
+	for n = copy(into, w.came); n == 0 && w.err == nil && pending(w.Conn); n = copy(into, w.came) {
+		w.mu.Unlock() // the goroutine that reads has not run yet
+		<-w.fresh
+		w.mu.Lock()
+	}
+	if n == 0 {
 		return 0, w.err
 	}
 	if w.came = nil; w.err == nil {

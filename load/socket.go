@@ -130,7 +130,7 @@ const encryptAtOnce = 64 << 10
 // pump sends what the connection accepts. There is an event when it accepts more.
 func (s *socket) pump() error {
 	for {
-		n, err := 0, error(nil)
+		n, err, whole := 0, error(nil), s.rest
 		if len(s.rest) > 0 {
 			n, err = s.wire.write(s.rest)
 		}
@@ -141,8 +141,8 @@ func (s *socket) pump() error {
 		if len(s.rest) > 0 {
 			return s.await(true)
 		}
-		if s.secure == nil || cap(s.rest) > encryptAtOnce {
-			s.rest = nil
+		if s.rest = whole[:0]; s.secure == nil || cap(whole) > encryptAtOnce {
+			s.rest = nil // without TLS it was the user's
 		}
 		if len(s.queue) == 0 {
 			return s.await(false)
