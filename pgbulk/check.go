@@ -24,11 +24,11 @@ func (s *settings) check(t *Table) error {
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, s.Strategy):
 		return fmt.Errorf("unknown strategy %q", s.Strategy)
 	case s.Constraint != "" && (s.Target != "" || s.TargetWhere != ""):
-		return errors.New("Constraint and Target are both set: give one of them")
+		return errors.New("options: Constraint and Target are both set: give one of them")
 	case s.TargetWhere != "" && s.Target == "" && len(t.Key) == 0:
 		return errors.New("TargetWhere needs Table.Key or Target")
 	case target && s.op == opInsert && !s.skipExisting:
-		return errors.New("Constraint and Target do nothing without SkipExisting: leave them out, or set it")
+		return errors.New("options: Constraint and Target do nothing without SkipExisting: leave them out, or set it")
 	case s.op != opInsert && len(t.Key) == 0 && !target:
 		return errors.New("no key columns")
 	case s.SkipUnchanged && len(s.SetTo) > 0:

@@ -72,6 +72,8 @@ func (p *plan) returning() (*returned, error) {
 	switch {
 	case r.row.Kind() != reflect.Struct:
 		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.row)
+	case err != nil:
+		return nil, fmt.Errorf("returned rows of type %v: %w", r.row, err)
 	case len(fields.fields) == 0:
 		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
 	}

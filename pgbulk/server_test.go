@@ -5,10 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"postage/pgbulk"
-	"postage/pgbulk/pgtest"
 )
 
 // TestSkipUnchanged looks at which rows are new versions: their xmin is the call's.
@@ -53,19 +51,4 @@ func TestSkipUnchanged(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-}
-
-func newPool(t *testing.T, most int32) *pgxpool.Pool {
-	t.Helper()
-	config, err := pgxpool.ParseConfig(dsn(t, pgtest.Unix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.MaxConns = most
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
 }
