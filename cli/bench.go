@@ -107,7 +107,7 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 func (flags *benchFlags) exclude(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		for name, instead := range unlikeGo {
-			if strings.HasSuffix(err.Error(), "unknown flag: "+name) {
+			if strings.HasSuffix(err.Error(), "unknown flag: "+name) || strings.Contains(err.Error(), `for "`+name+`" flag`) {
 				return hinted(err, instead)
 			}
 		}
@@ -125,7 +125,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 
 // unlikeGo says what takes the place of flags of go test.
 var unlikeGo = map[string]string{
-	"--tags": "put it into GOFLAGS: GOFLAGS=-tags=…", "--count": "blocks repeat until the interval is within --precision, or --budget is used up",
+	"--tags": "put it into GOFLAGS: GOFLAGS=-tags=…", "--count": "it is a switch here, which counts instructions; blocks repeat until the interval is within --precision, or --budget is used up",
 	"--benchtime": "batches take 5 to 10 ms each: --budget is the time of all", "--benchmem": "bytes and allocations are always measured",
 }
 

@@ -25,7 +25,7 @@ func (cs *runCase) takesWith(rounds int) time.Duration {
 		return time.Duration(max(1, cs.slower) * float64(estimated(cs.entries, rounds)))
 	}
 	takes := lower(cs.fixed) + time.Duration(rounds)*lower(cs.round)
-	if cs.drawn() {
+	if cs.blocks >= looks[0] && cs.drawn() {
 		takes = takes * restsEvery / (restsEvery - 1)
 	}
 	return takes

@@ -15,12 +15,14 @@ const (
 )
 
 // company are the entries that take part in a block: the baseline and the floors, and of the others
-// those that do not sit out, which is drawn; in the first block all. So a row is not always beside
-// the same rows, as it would not be in another run. Sides that take turns have the same company.
+// those that do not sit out, which is drawn; all in the first blocks, up to the first look, as a
+// short run has no more. So a row is not always beside the same rows, as it would not be in another
+// run. Sides that take turns have the same company.
 func (r *run) company(cs *runCase, block int) []Entry {
-	turn, order := (block-2)%restsEvery, []int(nil)
-	if block > 1 && cs.drawn() {
-		order = drawn(r.rec.Run.Seed, fmt.Sprintf("%s/company/%d", cs.name, (block-2)/restsEvery)).Perm(len(cs.entries))
+	after := block - 1 - looks[0]
+	turn, order := after%restsEvery, []int(nil)
+	if after >= 0 && cs.drawn() {
+		order = drawn(r.rec.Run.Seed, fmt.Sprintf("%s/company/%d", cs.name, after/restsEvery)).Perm(len(cs.entries))
 	}
 	var in []Entry
 	for i, e := range cs.entries {

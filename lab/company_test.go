@@ -23,24 +23,24 @@ func cased(contenders int) (*run, *runCase) {
 	return r, cs
 }
 
-// Each contender sits out one block of four after the first, the baseline and the floor none, and
+// Each contender sits out one block of four after the first look, the baseline and the floor none, and
 // who is beside whom differs from four blocks to the next. With one contender, or a side to take
 // turns with, nothing is drawn.
 func TestCompanyIsDrawn(t *testing.T) {
 	r, cs := cased(5)
 	had, companies := map[string]int{}, map[string]bool{}
-	for block := 1; block <= 1+4*restsEvery; block++ {
+	for block := 1; block <= looks[0]+4*restsEvery; block++ {
 		names := ""
 		for _, e := range r.company(cs, block) {
 			had[e.Contender.Name]++
 			names += e.Contender.Name + " "
 		}
 		companies[names] = true
-		if block%restsEvery == 1 {
+		if after := block - looks[0]; after >= 0 && after%restsEvery == 0 {
 			for _, e := range cs.entries {
 				want := block
 				if e.sitsOut() {
-					want = 1 + block/restsEvery*(restsEvery-1)
+					want = looks[0] + after/restsEvery*(restsEvery-1)
 				}
 				if had[e.Contender.Name] != want {
 					t.Errorf("after %d blocks %s had %d, want %d", block, e.Contender.Name, had[e.Contender.Name], want)
@@ -49,10 +49,10 @@ func TestCompanyIsDrawn(t *testing.T) {
 		}
 	}
 	if len(companies) < 8 {
-		t.Errorf("%d companies in %d blocks", len(companies), 1+4*restsEvery)
+		t.Errorf("%d companies in %d blocks", len(companies), looks[0]+4*restsEvery)
 	}
 	few, pair := cased(1)
-	if got := len(few.company(pair, 2)); got != len(pair.entries) {
+	if got := len(few.company(pair, looks[0]+1)); got != len(pair.entries) {
 		t.Errorf("one contender: %d of %d entries take part", got, len(pair.entries))
 	}
 	cs.entries[3].Old, cs.entries[3].Build = true, &Build{Name: "abc"}
