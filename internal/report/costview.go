@@ -26,7 +26,7 @@ type messageCost struct {
 	Usual    bool     // it is the message to begin with
 	Choices  []string // of each step
 	Lines    []lineView
-	Total    string
+	Total    string // "" if nothing that is chosen has a price
 	Dominant string
 	Switches []string
 	Steps    []stepView
@@ -69,7 +69,10 @@ func newCostView(m *cost.Model, prices cost.Choice) *costView {
 
 func newMessageCost(m *cost.Model, ch cost.Choice, name string) messageCost {
 	b := m.Bill(ch)
-	v := messageCost{Name: name, Total: moneyText(b.Total), Dominant: dominant(&b)}
+	v := messageCost{Name: name, Dominant: dominant(&b)}
+	if b.Total.Value > 0 {
+		v.Total = moneyText(b.Total)
+	}
 	for _, l := range b.Lines {
 		line := lineView{Name: l.Name, Each: durationText(l.Each), USD: moneyText(l.USD)}
 		if l.Traffic {
