@@ -94,7 +94,7 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, in the folder where it was begun, with the budget it has left or the one given")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
-	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or three times what its processes differ by (instructions in --thresholds)")
+	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
