@@ -154,7 +154,7 @@ func TestRunOnPools(t *testing.T) {
 	var dead, kept string // pools
 	for lines := bufio.NewScanner(reader); lines.Scan(); {
 		fmt.Fprintln(said, lines.Text())
-		switch pool, text, _ := strings.Cut(lines.Text(), ": "); {
+		switch pool, text, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "postage: "), ": "); {
 		case text == "runs on node1" && dead == "":
 			dead = pool
 			killPod(t)
