@@ -12,11 +12,10 @@ import (
 
 // What a suite declares of its figures: see [Suite].
 type (
-	Figures    = verdict.Figures
-	Cost       = verdict.Cost
-	Operation  = verdict.Operation
-	Beside     = verdict.Beside
-	Connecting = verdict.Connecting
+	Figures   = verdict.Figures
+	Cost      = verdict.Cost
+	Operation = verdict.Operation
+	Beside    = verdict.Beside
 )
 
 // A Child is a process that [StartServer] started, which answers questions in JSON.

@@ -55,11 +55,6 @@ func (k Keys) Join(separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// Hold says whether all of the others are among the keys.
-func (k Keys) Hold(others Keys) bool {
-	return !slices.ContainsFunc(others, func(key Key) bool { return !slices.Contains(k, key) })
-}
-
 // Settings are the keys and those of more that the name does not have.
 func (k Keys) Settings(more map[string]string) map[string]string {
 	settings := make(map[string]string, len(k)+len(more))

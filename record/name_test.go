@@ -19,9 +19,6 @@ func TestKeys(t *testing.T) {
 	if got := keys.Without("op", "reuse").Join(" "); got != "msg=order codec=json" || len(keys) != 4 {
 		t.Errorf("without op and reuse: %s, and %d keys are left in the original", got, len(keys))
 	}
-	if !keys.Hold(KeysOf("reuse=no/msg=order")) || keys.Hold(KeysOf("reuse=yes")) || !keys.Hold(nil) {
-		t.Error("what the keys hold")
-	}
 	want := map[string]string{"codec": "x=y", "level": "3"}
 	if got := KeysOf("codec=x=y").Settings(map[string]string{"level": "3", "codec": "z"}); !maps.Equal(got, want) {
 		t.Errorf("settings %v", got)

@@ -64,19 +64,18 @@ func HTML(w io.Writer, c Contents) error {
 
 // page is what the template shows.
 type page struct {
-	Style     template.CSS
-	Script    template.JS
-	Millions  []millionView
-	Answers   []answerView
-	More      []answerView
-	Parts     []string // key=value parts, to filter by
-	Maps      []heatMap
-	Breakdown []*bars
-	Costs     *costView
-	Trends    *trendsView
-	Cases     []caseView
-	Failures  []noteView
-	Controls  []noteView // that miss 1
+	Style    template.CSS
+	Script   template.JS
+	Millions []millionView
+	Answers  []answerView
+	More     []answerView
+	Parts    []string // key=value parts, to filter by
+	Maps     []*heatMap
+	Costs    *costView
+	Trends   *trendsView
+	Cases    []caseView
+	Failures []noteView
+	Controls []noteView // that miss 1
 	// Controlled is how many cases have a control with figures.
 	Controlled int
 	Warnings   []noteView
@@ -106,9 +105,6 @@ type caseView struct {
 	Missing        string
 	Settings       string // that all rows have alike
 	Forest         *forest
-	Scatter        *scatter
-	Latency        *latency
-	Memory         *bars
 	Columns        []string
 	Rows           []rowView
 	Failed         []noteView
@@ -189,7 +185,6 @@ func newPage(contents Contents) *page {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
 	p.Maps = heatMaps(all)
-	p.Breakdown = breakdowns(all)
 	var measured []cost.Case
 	for _, c := range all {
 		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
@@ -272,11 +267,6 @@ func newCase(of *caseOfRun) caseView {
 	}
 	view.Settings = strings.Join(settings, ", ")
 	view.Forest = newForest(rec, c, with, common)
-	if of.says.Sizes {
-		view.Scatter = newScatter(with)
-	}
-	view.Latency = newLatency(with)
-	view.Memory = memory(with, of.says.Memory)
 	columns := columnsOf(c)
 	columns[0].title = "contender"
 	for _, column := range columns {

@@ -33,7 +33,7 @@ func pageSample() []NamedRun {
 	return []NamedRun{{"sample.txt", rec}}
 }
 
-// addStages adds what the calculator and the bars are made of: the order message encoded,
+// addStages adds what the calculator is made of: the order message encoded,
 // sealed, sent over each kind of connection, and stored.
 func addStages(rec *record.Record) {
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -10,7 +10,7 @@ import (
 // stages say of the samples' figures what the stages of the program say of theirs, cut short.
 var stages = []verdict.Stage{
 	{Name: "encode", Figures: verdict.Figures{
-		Message: "msg", Does: "op", Known: map[string]string{"codec=json": "encoding/json"}, Sizes: true,
+		Message: "msg", Does: "op", Known: map[string]string{"codec=json": "encoding/json"},
 		Verbs: map[string]string{"encode": "encode", "decode": "decode", "validate": "decode and validate",
 			"decode-reuse": "decode into a used message"},
 		Cost: &verdict.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *verdict.Operation {
@@ -28,9 +28,6 @@ var stages = []verdict.Stage{
 		}},
 	}},
 	{Name: "send", Figures: verdict.Figures{
-		Slice: "slice",
-		Connecting: &verdict.Connecting{TLS: "tls", Reuse: "reuse", Alone: record.Key{Name: "floor", Value: "handshake"},
-			Unlike: func(row *record.Row) bool { return strings.Contains(row.Settings["lib"], "quic") }},
 		Cost: &verdict.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *verdict.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &verdict.Operation{Messages: 1, Client: "send: client", Server: "send: server", Bytes: []string{record.WireOut, record.WireIn}, Carries: true,
@@ -42,7 +39,6 @@ var stages = []verdict.Stage{
 		}},
 	}},
 	{Name: "store", Figures: verdict.Figures{
-		Slice: "slice", Memory: true,
 		Cost: &verdict.Cost{Step: "store", Title: "stored by", Without: "not stored", Of: func(row *record.Row) *verdict.Operation {
 			op := &verdict.Operation{Messages: 1000, Client: "store: client", Server: "store: database", Usual: row.Contender == "lib=pgx/call=exec"}
 			if record.KeysOf(row.Case).Get("peer") == "sink" {

@@ -9,18 +9,12 @@ type Figures struct {
 	// to it: "msg" and "op". Verbs has Does's values as verbs: "decode".
 	Message, Does string
 	Verbs         map[string]string
-	// Slice is the key that divides the cases into parts that are shown separately.
-	Slice string
 	// Known are contenders that readers know; the fastest is compared with them beside the
 	// baseline: {"codec=json": "encoding/json"}.
 	Known map[string]string
-	// Sizes shows the size of what was encoded against speed, Memory what is allocated.
-	Sizes, Memory bool
 	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
 	// anything else: the messages are the user's.
 	PerMillion bool
-	// Connecting splits exchanges into their parts.
-	Connecting *Connecting
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
 }
@@ -29,17 +23,6 @@ type Figures struct {
 type Stage struct {
 	Name string
 	Figures
-}
-
-// Connecting names the keys of exchanges whose connection is new or kept, with TLS or
-// without it.
-type Connecting struct {
-	TLS   string // its values are on and off
-	Reuse string // its values are yes and no
-	// Alone is a contender, a floor, that only connects and shakes hands. Unlike reports that a
-	// row's handshake is a different one.
-	Alone  record.Key
-	Unlike func(*record.Row) bool
 }
 
 // Cost makes a stage's cases a step of a message's way, of which users choose one.

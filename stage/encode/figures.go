@@ -19,7 +19,6 @@ func figures() verdict.Figures {
 			"validate":     "decode and validate",
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},
-		Sizes: true,
 		Cost: &verdict.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *verdict.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("op") != "encode" {

@@ -8,7 +8,6 @@ import (
 // figures describe the stage's figures: sealing is optional, and changes a message's size.
 func figures() verdict.Figures {
 	return verdict.Figures{
-		Slice: "slice",
 		Cost: &verdict.Cost{Step: "seal", Title: "sealed by", Without: "not sealed", Left: true, Of: func(row *record.Row) *verdict.Operation {
 			if record.KeysOf(row.Case).Get("pad") == "" {
 				return nil

@@ -1,8 +1,6 @@
 package send
 
 import (
-	"strings"
-
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -11,11 +9,6 @@ import (
 // added to its own.
 func figures() verdict.Figures {
 	return verdict.Figures{
-		Slice: "slice",
-		Connecting: &verdict.Connecting{
-			TLS: "tls", Reuse: "reuse", Alone: record.Key{Name: "floor", Value: "handshake"},
-			Unlike: func(row *record.Row) bool { return strings.Contains(row.Settings["lib"], "quic") },
-		},
 		Cost: &verdict.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *verdict.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &verdict.Operation{

@@ -10,8 +10,6 @@ import (
 // figures describe the stage's figures: an operation stores many messages, one in each row.
 func figures() verdict.Figures {
 	return verdict.Figures{
-		Slice:  "slice",
-		Memory: true, // messages are megabytes
 		Cost: &verdict.Cost{Step: "store", Title: "stored by", Without: "not stored", Of: func(row *record.Row) *verdict.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("rows") == "" {
