@@ -63,10 +63,15 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 	// The least of some, by CPU time unless the batch waits, as the machine may do something else
 	// meanwhile. They take turns, as it may do so for a while.
 	one, four := math.Inf(1), math.Inf(1)
-	for range mostLooks { // what is said of a benchmark is found more than once
+	sizes := [...]struct {
+		n     int
+		least *float64
+	}{{answer.N, &one}, {4 * answer.N, &four}}
+	for look := range mostLooks { // what is said of a benchmark is found more than once
 		for try, long := 0, false; try < 3 && !long; try++ {
-			for n, least := range map[int]*float64{answer.N: &one, 4 * answer.N: &four} {
-				b, err := run(n)
+			for turn := range sizes {
+				size := sizes[(look+try+turn)%len(sizes)] // who comes first changes
+				b, err := run(size.n)
 				if err != nil {
 					return answer, err
 				}
@@ -74,7 +79,7 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 				if b.CPUNS > b.WallNS/2 {
 					ns = b.CPUNS
 				}
-				*least = min(*least, float64(ns)/float64(n))
+				*size.least = min(*size.least, float64(ns)/float64(size.n))
 				// It takes much longer already, and may take longer than the user's patience.
 				long = long || time.Duration(b.WallNS) > 8*target
 			}
