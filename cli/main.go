@@ -159,7 +159,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand()}},
+		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand(), profileCommand()}},
 		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
 		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), kubernetesCommand()}},
 	} {

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/internal/cost"
+	"postage/internal/profile"
+	"postage/internal/report"
+	"postage/record"
+)
+
+// profileFlags are the flags of `postage profile`.
+type profileFlags struct {
+	formFlags
+	seconds   int
+	sending   loadFlags // header, insecure, ca, cert and key
+	owners    string
+	record    string
+	anyFormat bool
+	corePrice float64
+	against   []string
+	requests  []float64
+}
+
+func profileCommand() *cobra.Command {
+	var f profileFlags
+	cmd := &cobra.Command{
+		Use:   "profile URL|FILE...",
+		Short: "Where a service spends on messages, and what a change would save",
+		Long: `Reads profiles of a service: of CPU time and, to share out the garbage, of allocations. They are files in pprof's
+format, or URLs of servers with net/http/pprof, whose profiles are taken at the same time. Several of each, of many replicas, are added up.
+
+Each sample belongs to the nearest caller that is not a helper, such as runtime or strings: a library, or your own code, also where a library calls it back.
+What a change would save is that share times a measured ratio: of --record, else of a record of this machine in ` + runsFolder + `, else of a table that comes with postage. Nothing leaves this machine.`,
+		Example: `  postage profile http://localhost:6060 --seconds 30
+  postage profile cpu.pprof allocs.pprof --any-format
+  postage profile cpu.pprof --record .postage/runs/latest
+  postage profile new.pprof --against old.pprof`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd, args, &f) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"pprof", "pb.gz", "pgo"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.seconds, "seconds", 30, "how long to profile servers")
+	flags.StringArrayVarP(&f.sending.headers, "header", "H", nil, "`field` for servers, name: value, may be repeated")
+	flags.BoolVar(&f.sending.insecure, "insecure", false, "do not verify the server's certificate")
+	flags.StringVar(&f.sending.ca, "ca", "", "PEM `file` with the certificates to trust")
+	flags.StringVar(&f.sending.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
+	flags.StringVar(&f.sending.key, "key", "", "PEM `file` with its key")
+	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
+	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
+	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
+	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
+	flags.StringArrayVar(&f.against, "against", nil, "`profile` from before a change: print what moved; may be repeated")
+	flags.Float64SliceVar(&f.requests, "requests", nil, "with --against: how many `requests` the new profiles are of, and the old: NEW,OLD")
+	f.register(cmd)
+	return cmd
+}
+
+func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
+	table, err := profile.NewOwners()
+	if err != nil {
+		return err
+	}
+	if f.owners != "" {
+		file, err := os.Open(f.owners)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := table.Add(f.owners, file); err != nil {
+			return fmt.Errorf("--owners: %w", err)
+		}
+	}
+	s, err := f.summary(cmd, table, args)
+	if err != nil {
+		return err
+	}
+	if len(f.against) > 0 {
+		old, err := f.summary(cmd, table, f.against)
+		if err != nil {
+			return fmt.Errorf("--against: %w", err)
+		}
+		if len(f.requests) != 0 && len(f.requests) != 2 || slices.Min(append(f.requests, 1)) <= 0 {
+			return errors.New("--requests: want how many the new profiles are of, and the old, such as 5000,4800")
+		}
+		return report.ProfileMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
+	}
+	costs, err := f.costs()
+	if err != nil {
+		return err
+	}
+	s.Predict(table, costs, f.anyFormat, f.corePrice)
+	for i := range s.Sites {
+		s.Sites[i].Checks = checksOf(&s.Sites[i])
+	}
+	return report.Profile(cmd.OutOrStdout(), s, f.form(cmd))
+}
+
+// summary reads the profiles, files and servers, and adds them up.
+func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names []string) (*profile.Summary, error) {
+	sources, urls := []*profile.Source{}, []string{}
+	for _, name := range names {
+		if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+			urls = append(urls, name)
+			continue
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		source, err := profile.Read(name, file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
+	}
+	if len(urls) > 0 {
+		fetched, err := f.fetch(cmd, urls)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, fetched...)
+	}
+	return profile.Summarize(table, sources)
+}
+
+// fetch takes the profiles of servers, all at the same time.
+func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Source, error) {
+	target, err := f.sending.bareTarget()
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = target.TLS
+	client := &http.Client{Transport: transport}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(f.seconds)*time.Second+time.Minute)
+	defer cancel()
+	var wanted []string
+	for _, name := range names {
+		u, err := url.Parse(name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(u.Path, "/debug/pprof/") || strings.HasSuffix(u.Path, ".pprof") {
+			wanted = append(wanted, name)
+			continue
+		}
+		for _, kind := range []string{"profile", "allocs"} {
+			one := u.JoinPath("debug/pprof", kind)
+			one.RawQuery = fmt.Sprintf("seconds=%d", f.seconds)
+			wanted = append(wanted, one.String())
+		}
+	}
+	say(cmd, "profiling for %d seconds", f.seconds)
+	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
+	for i, name := range wanted {
+		go func() {
+			var err error
+			found[i], err = fetchProfile(ctx, client, name, target.Request.Header)
+			failed <- err
+		}()
+	}
+	for range wanted {
+		err = errors.Join(err, <-failed)
+	}
+	return found, err
+}
+
+func fetchProfile(ctx context.Context, client *http.Client, name string, header http.Header) (*profile.Source, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 200))
+		return nil, fmt.Errorf("%s: %s: %q", request.URL.Redacted(), response.Status, text)
+	}
+	return profile.Read(request.URL.Redacted(), response.Body)
+}
+
+// costs are what ratios are taken from: the record that was named; else those of this machine in
+// the runs folder, the newest first, and the shipped table.
+func (f *profileFlags) costs() ([]*profile.Costs, error) {
+	if f.record != "" {
+		rec, err := loadRun(f.record)
+		if err != nil {
+			return nil, err
+		}
+		return []*profile.Costs{profile.CostsOf(rec, f.record)}, nil
+	}
+	var all []*profile.Costs
+	files, err := filepath.Glob(filepath.Join(runsFolder, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var records []*record.Record
+	here := record.ThisMachine(0)
+	names := map[*record.Record]string{}
+	for _, file := range files {
+		if rec, err := record.Load(file); err == nil && rec.Machine.Identity() == here.Identity() {
+			records, names[rec] = append(records, rec), file
+		}
+	}
+	slices.SortStableFunc(records, func(a, b *record.Record) int { return b.Run.Started.Compare(a.Run.Started) })
+	for _, rec := range records {
+		all = append(all, profile.CostsOf(rec, names[rec]))
+	}
+	shipped, err := profile.ShippedCosts()
+	return append(all, shipped), err
+}
+
+// checksOf are the commands that check what was said of a site: with the message's schema, if it is
+// beside the code, and the package's benchmarks.
+func checksOf(site *profile.Site) (commands []string) {
+	if len(site.Savings) == 0 {
+		return nil
+	}
+	if site.Message != "" {
+		schemas, _ := filepath.Glob(filepath.Join(filepath.Dir(site.File), "*.proto"))
+		for _, schema := range schemas {
+			if text, err := os.ReadFile(schema); err == nil && strings.Contains(string(text), "message "+site.Message+" ") {
+				commands = append(commands, fmt.Sprintf("postage bring %s --message %s", schema, site.Message))
+			}
+		}
+	}
+	if site.Package == "main" {
+		return append(commands, "postage bench "+filepath.Dir(site.File))
+	} else if site.Package != "" {
+		return append(commands, "postage bench "+site.Package)
+	}
+	return commands
+}

@@ -1,0 +1,223 @@
+package profile
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// A frame is a function of a stack.
+type frame struct {
+	pkg, name string // "encoding/json", "(*Decoder).Decode"
+	method    string // "Decode", of a function itself
+	typ       string // "Decoder", of a method
+	file      string
+	owner     *Owner // of the table, or another library; nil for the user's own code
+	native    bool   // of the kernel, of C, or without a name
+	user      bool
+}
+
+// A place is what samples are added up by.
+type place struct {
+	owner *Owner
+	now   string // the contender that measures what the owner calls
+	// does is "decode" or "encode", "" where the operation is not two, or that is not known.
+	does string
+	// site is the nearest function of the user's that calls the library, typ the message that
+	// generated code shows.
+	site, typ, sitePkg, file string
+	kind                     kind
+}
+
+// kind says what a sample is.
+type kind int
+
+const (
+	owned kind = iota
+	own        // the user's
+	collector
+	scheduler // and all else that the runtime does for nobody
+	unknown
+)
+
+// attributor finds the places of samples.
+type attributor struct {
+	table  *Owners
+	frames map[*profile.Function]*frame
+	others map[string]*Owner
+}
+
+// collecting are the runtime's functions under which nothing but collection is done.
+var collecting = []string{"gcBgMarkWorker", "bgsweep", "bgscavenge", "gcMarkTermination", "gcDrain"}
+
+// of finds the place of a stack, whose first frame is the innermost, and whether it is a garbage
+// collection's part that the place does itself (an assist).
+func (a *attributor) of(s *profile.Sample) (p place, assist bool) {
+	p.kind = unknown
+	var stack []*frame
+	for _, location := range s.Location {
+		for i := range location.Line {
+			stack = append(stack, a.frame(location.Line[i].Function))
+		}
+	}
+	at := -1
+	for i, f := range stack {
+		if f.pkg == "runtime" {
+			assist = assist || f.name == "gcAssistAlloc"
+			if slices.ContainsFunc(collecting, func(name string) bool { return strings.HasPrefix(f.name, name) }) {
+				p.kind = collector
+			}
+		}
+		if f.native {
+			continue
+		}
+		if p.kind == unknown {
+			p.kind = scheduler
+		}
+		if f.owner == nil || f.owner.Stage != helper {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return p, false
+	}
+	if p.owner = stack[at].owner; p.owner == nil {
+		f := stack[at]
+		return place{kind: own, site: f.pkg + "." + f.outer(), sitePkg: f.pkg, file: f.file}, assist
+	}
+	p.kind = owned
+	a.within(&p, stack[at:])
+	return p, assist
+}
+
+// within finds, in a stack from the owner's innermost frame on, what it was called for and by whom.
+func (a *attributor) within(p *place, stack []*frame) {
+	inner, end := p.owner, len(stack)
+	for i, f := range stack {
+		same := f.owner != nil && f.owner.Stage == inner.Stage && f.owner.Operation == inner.Operation
+		if !same && (f.owner == nil || f.owner.Stage != helper) && !f.native {
+			end = i
+			break
+		}
+		if !same {
+			continue
+		}
+		p.owner, p.now = f.owner, cmp.Or(p.now, f.owner.Contender)
+		if does := direction(f); does != "" && strings.HasSuffix(f.owner.Operation, "*") {
+			p.does = does
+		}
+		if f.typ != "" && f.owner.Path[0] == '.' {
+			p.typ = f.typ
+		}
+	}
+	for _, f := range stack[end:] {
+		if f.owner == nil && !f.native {
+			p.site, p.sitePkg, p.file = f.pkg+"."+f.outer(), f.pkg, f.file
+			return
+		}
+	}
+}
+
+var (
+	decodes = regexp.MustCompile(`(?i)unmarshal|decod|pars|^get|read|scan|inflat|decompress|uncompress|valid|unpack|consume`)
+	encodes = regexp.MustCompile(`(?i)marshal|encod|append|writ|deflat|compress|^size|close|flush|pack|format|compact|indent|msgsize`)
+)
+
+// direction is what a function is called for, by its name or its type's; "" if they do not say.
+func direction(f *frame) string {
+	for _, name := range []string{f.method, f.typ} {
+		switch {
+		case decodes.MatchString(name):
+			return "decode"
+		case encodes.MatchString(name):
+			return "encode"
+		}
+	}
+	return ""
+}
+
+// frame reads a function's name.
+func (a *attributor) frame(fn *profile.Function) *frame {
+	if fn == nil {
+		return &frame{native: true}
+	}
+	if f := a.frames[fn]; f != nil {
+		return f
+	}
+	f := &frame{file: fn.Filename}
+	a.frames[fn] = f
+	head, _, _ := strings.Cut(fn.Name, "[") // type arguments have paths too
+	slash := strings.LastIndexByte(head, '/') + 1
+	dot := strings.IndexByte(fn.Name[slash:], '.') // one of the path is %2e
+	if version := dotVersion.FindString(fn.Name[slash+max(dot, 0):]); version != "" {
+		dot += len(version) - 1 // but not in exporters that unescape names
+	}
+	if dot <= 0 {
+		f.name, f.native = printable(fn.Name), true
+		return f
+	}
+	unescape := strings.NewReplacer("%2e", ".").Replace
+	f.pkg, f.name = printable(unescape(fn.Name[:slash+dot])), printable(unescape(fn.Name[slash+dot+1:]))
+	f.typ, f.method = methodOf(f.name)
+	f.owner = a.table.of(f)
+	if f.owner == nil {
+		f.owner = a.library(f)
+	}
+	return f
+}
+
+// outer is the name of the function that a closure is in, or its own.
+func (f *frame) outer() string { return closure.ReplaceAllString(f.name, "") }
+
+// methodOf is the type, "" for none, and the name of the function that a name is of, or that a
+// closure is in: "(*Order[...]).Marshal.func1" is Order and Marshal.
+func methodOf(name string) (typ, method string) {
+	parts := strings.Split(bracketed.ReplaceAllString(name, ""), ".")
+	if t := strings.Trim(parts[0], "(*)"); len(parts) > 1 && (t != parts[0] || !strings.HasPrefix(parts[1], "func") && !strings.HasPrefix(parts[1], "gowrap")) {
+		return t, strings.TrimSuffix(parts[1], "-fm")
+	}
+	return "", strings.TrimSuffix(parts[0], "-fm")
+}
+
+var (
+	bracketed  = regexp.MustCompile(`\[.*\]`)
+	dotVersion = regexp.MustCompile(`^\.v[0-9]+\.`)
+	closure    = regexp.MustCompile(`(\.(func|gowrap)[0-9]|-fm$|-range[0-9]).*$`)
+)
+
+// library is the owner of a frame of another's module that is not in the table: by the file's
+// place, as profiles of Go say it. nil is the user's.
+func (a *attributor) library(f *frame) *Owner {
+	first, _, _ := strings.Cut(f.pkg, "/")
+	path := f.pkg
+	switch {
+	case slices.Contains(standard, first) && !strings.Contains(f.file, "@v"):
+	case strings.Contains(f.file, "@v"), strings.Contains(f.file, "/vendor/"), strings.Contains(f.file, "/pkg/mod/"):
+		if parts := strings.SplitN(path, "/", 4); len(parts) == 4 {
+			path = strings.Join(parts[:3], "/")
+		}
+	default:
+		return nil
+	}
+	if a.others[path] == nil {
+		a.others[path] = &Owner{Path: path, Stage: other, Operation: path}
+	}
+	return a.others[path]
+}
+
+// standard are the first elements of the standard library's packages that the table lacks.
+var standard = strings.Fields("archive cmd compress crypto database debug embed encoding expvar flag go html image index log mime net plugin regexp runtime simd structs testing text")
+
+// printable is a name without what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x2028 || r == 0x2029 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}

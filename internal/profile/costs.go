@@ -1,0 +1,164 @@
+package profile
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+//go:embed costs.txt
+var shippedCosts string
+
+// Costs are what contenders were measured to cost, case by case.
+type Costs struct {
+	From  string // "the shipped table"
+	cases []costCase
+}
+
+// costCase is a message with an operation, or another case.
+type costCase struct {
+	stage, does, message string
+	rows                 map[string]figure
+	floor                string
+}
+
+// figure is of an operation: ns of code, and bytes allocated. within is the half-width of the
+// interval as a part of the cost.
+type figure struct{ code, bytes, within float64 }
+
+// CostsOf takes the costs from a record: of its cases of encoding and decoding; of compression,
+// what it adds to the same without; of storing, the client's CPU time.
+func CostsOf(rec *record.Record, from string) *Costs {
+	c := &Costs{From: from}
+	for _, result := range verdict.Analyze(rec).Cases {
+		keys := record.KeysOf(result.Name)
+		one := costCase{stage: strings.ToLower(record.StageOf(result.Name)), does: keys.Get("op"), message: result.Name, rows: map[string]figure{}}
+		if one.stage != "encode" && one.stage != "store" || one.does == "decode-reuse" || one.does == "validate" || one.does == "direct" {
+			continue
+		}
+		for _, r := range result.Rows {
+			if x, ok := costOf(r, one.does); ok && r != result.Control {
+				one.rows[r.Row.Contender] = x
+				if r.Row.Role == record.RoleFloor && (one.floor == "" || x.code < one.rows[one.floor].code) {
+					one.floor = r.Row.Contender
+				}
+			}
+		}
+		if one.does == "pack" {
+			none, ok := one.rows["pack=none"]
+			if !ok {
+				continue
+			}
+			for name, x := range one.rows {
+				one.rows[name] = figure{max(0, x.code-none.code), max(0, x.bytes-none.bytes), x.within}
+			}
+			one.floor = "pack=none"
+		}
+		if one.does == "pack" || one.stage == "store" {
+			one.does = ""
+		}
+		c.cases = append(c.cases, one)
+	}
+	return c
+}
+
+// costOf is what a row costs. What encodes is taken to return its bytes in memory of their own, as
+// Marshal does; rows do so into a buffer that they keep.
+func costOf(r *verdict.Result, does string) (x figure, ok bool) {
+	if r.NSOp == nil || r.BytesOp == nil {
+		return x, false
+	}
+	x = figure{code: r.Metrics[record.ClientCPU], bytes: float64(*r.BytesOp)}
+	if r.CodeOp != nil {
+		x.code = *r.CodeOp
+	}
+	if does == "encode" {
+		x.bytes += r.Metrics[record.EncodedBytes]
+	}
+	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value; math.IsInf(x.within, 0) {
+		x.within = 0.1
+	}
+	return x, x.code > 0
+}
+
+// ShippedCosts are those of a table that Postage brings.
+func ShippedCosts() (*Costs, error) {
+	return readCosts(strings.NewReader(shippedCosts))
+}
+
+// readCosts reads lines of the stage, what it does or "-", the message, the contender, ns, and
+// bytes. A "*" behind a contender marks the floor.
+func readCosts(r io.Reader) (*Costs, error) {
+	c := &Costs{From: "the shipped table"}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) == 0 || f[0] == "#" {
+			continue
+		}
+		if len(f) != 6 {
+			return nil, fmt.Errorf("costs: %q: want 6 fields", lines.Text())
+		}
+		code, err1 := strconv.ParseFloat(f[4], 64)
+		bytes, err2 := strconv.ParseFloat(f[5], 64)
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("costs: %q: want numbers last", lines.Text())
+		}
+		does := strings.TrimPrefix(f[1], "-")
+		at := slices.IndexFunc(c.cases, func(x costCase) bool { return x.stage == f[0] && x.does == does && x.message == f[2] })
+		if at < 0 {
+			at, c.cases = len(c.cases), append(c.cases, costCase{stage: f[0], does: does, message: f[2], rows: map[string]figure{}})
+		}
+		name, floor := strings.CutSuffix(f[3], "*")
+		if c.cases[at].rows[name] = (figure{code: code, bytes: bytes, within: 0.02}); floor {
+			c.cases[at].floor = name
+		}
+	}
+	return c, lines.Err()
+}
+
+// write writes what readCosts reads.
+func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
+	for _, one := range c.cases {
+		var names []string
+		for name := range one.rows {
+			if keep(name) || name == one.floor {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			mark, does := "", one.does
+			if name == one.floor {
+				mark = "*"
+			}
+			if does == "" {
+				does = "-"
+			}
+			x := one.rows[name]
+			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// row is what measures a library in the case: its contender, or that without its last settings.
+func (c *costCase) row(contender string) (figure, bool) {
+	for contender != "" {
+		if x, ok := c.rows[contender]; ok {
+			return x, true
+		}
+		contender, _, _ = cutLast(contender, "/")
+	}
+	return figure{}, false
+}

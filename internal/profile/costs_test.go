@@ -1,0 +1,65 @@
+package profile
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"postage/record"
+)
+
+var costsOf = flag.String("costs", "", "write costs.txt anew, of this record")
+
+// The shipped table has the contenders that the owners name, of several messages, with a floor, and
+// is read as it was written.
+func TestShippedCosts(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	formats := table.formats()
+	keep := func(contender string) bool { return formats[contender] != "" || contender == "pack=none" }
+	if *costsOf != "" {
+		rec, err := record.Load(*costsOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes.\n")
+		out.WriteString("# Written by: go test ./internal/profile -run TestShippedCosts -costs RECORD\n")
+		if err := CostsOf(rec, "").write(&out, keep); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("costs.txt", out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	c, err := ShippedCosts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := c.write(&out, func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix([]byte(shippedCosts), out.Bytes()) {
+		t.Errorf("written again, it differs:\n%s", &out)
+	}
+	messages := map[string]int{}
+	for _, one := range c.cases {
+		if one.floor == "" {
+			t.Errorf("%s has no floor", one.message)
+		}
+		for name := range one.rows {
+			messages[one.stage+" "+one.does+" "+name]++
+		}
+	}
+	for _, want := range []string{"encode decode codec=json", "encode encode codec=protobuf", "encode decode codec=pbfast/hook=yes", "encode  pack=gzip/level=6", "store  lib=pgx/call=exec"} {
+		if messages[want] < 2 && !strings.HasPrefix(want, "store") || messages[want] < 1 {
+			t.Errorf("%s: of %d messages", want, messages[want])
+		}
+	}
+}

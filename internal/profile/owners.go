@@ -1,0 +1,115 @@
+package profile
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+//go:embed owners.txt
+var ownTable string
+
+// An Owner is a line of the table: who owns a sample.
+type Owner struct {
+	// Path is a package with all below it, one of its functions, or ".Method", ".Method@end of the
+	// file's name", of generated code.
+	Path string
+	// Stage is the part of a message's way, "other" for a library that has no part in it, or
+	// "helper" for one whose caller owns the sample.
+	Stage string
+	// Operation is the format, the protocol or the store. One that ends in "*" is two: decoding and
+	// encoding.
+	Operation string
+	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
+	// another library that works alike.
+	Contender string
+}
+
+// helper and other are stages that are none.
+const (
+	helper = "helper"
+	other  = "other"
+)
+
+// Message says whether the owner is a part of a message's way.
+func (o *Owner) Message() bool { return o.Stage != helper && o.Stage != other && o.Stage != "" }
+
+// Owners is a table of them.
+type Owners struct{ byPath map[string]*Owner }
+
+// NewOwners is the table that Postage brings.
+func NewOwners() (*Owners, error) {
+	t := &Owners{byPath: map[string]*Owner{}}
+	return t, t.Add("owners.txt", strings.NewReader(ownTable))
+}
+
+// Add reads further lines: path, stage, operation and contender, which may be missing. "#" begins a
+// comment. The line of a path that is there already takes its place.
+func (t *Owners) Add(name string, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		stages := []string{"encode", "seal", "send", "store", "apply", helper, other}
+		if len(fields) > 4 || len(fields) < 2 || !slices.Contains(stages, fields[1]) || len(fields) == 2 && fields[1] != helper {
+			return fmt.Errorf("%s:%d: want: path, stage (%s), operation, contender", name, n, strings.Join(stages, ", "))
+		}
+		fields = append(fields, "", "")
+		t.byPath[fields[0]] = &Owner{fields[0], fields[1], fields[2], fields[3]}
+	}
+	return lines.Err()
+}
+
+// of is the line that a frame belongs to, nil if there is none: a generated method, a function, its
+// package, or the nearest folder above.
+func (t *Owners) of(f *frame) *Owner {
+	if o := t.byPath["."+f.method]; o != nil {
+		return o
+	}
+	if _, name, ok := cutLast(f.file, "/"); ok {
+		for at := strings.IndexByte(name, '.'); at >= 0; {
+			if o := t.byPath["."+f.method+"@"+name[at:]]; o != nil {
+				return o
+			}
+			next := strings.IndexByte(name[at+1:], '.')
+			if next < 0 {
+				break
+			}
+			at += 1 + next
+		}
+	}
+	if o := t.byPath[f.pkg+"."+f.name]; o != nil {
+		return o
+	}
+	for path := f.pkg; path != ""; path, _, _ = cutLast(path, "/") {
+		if o := t.byPath[path]; o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// formats are the operations by contender, of those that the table names.
+func (t *Owners) formats() map[string]string {
+	all := map[string]string{}
+	for _, o := range t.byPath {
+		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) {
+			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
+		}
+	}
+	return all
+}
+
+// cutLast cuts s around the last sep; before is "" if there is none.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}

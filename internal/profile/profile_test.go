@@ -1,0 +1,340 @@
+package profile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"postage/internal/verdict"
+)
+
+// stacks builds a profile: of each line the value, and the stack from the inside out. A file's name
+// may stand behind "@".
+func stacks(kind string, lines ...string) *profile.Profile {
+	p := &profile.Profile{DurationNanos: 1e9, Period: 1e7, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}}
+	scale := []int64{1, 1e7}
+	p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+	if kind == "allocs" {
+		p.SampleType = []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}}
+	}
+	made := map[string]*profile.Location{}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		var n int64
+		if _, err := fmt.Sscan(f[0], &n); err != nil {
+			panic(err)
+		}
+		s := &profile.Sample{Value: []int64{n * scale[0], n * scale[1]}}
+		for _, name := range f[1:] {
+			if made[name] == nil {
+				fn := &profile.Function{ID: uint64(len(made) + 1)}
+				fn.Name, fn.Filename, _ = strings.Cut(name, "@")
+				made[name] = &profile.Location{ID: fn.ID, Line: []profile.Line{{Function: fn}}}
+				p.Function, p.Location = append(p.Function, fn), append(p.Location, made[name])
+			}
+			s.Location = append(s.Location, made[name])
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// sourceOf reads a profile that was written.
+func sourceOf(t testing.TB, p *profile.Profile) *Source {
+	t.Helper()
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read("test", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func summaryOf(t testing.TB, sources ...*Source) *Summary {
+	t.Helper()
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Summarize(table, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A sample belongs to the nearest caller that is not a helper.
+func TestAttribution(t *testing.T) {
+	for _, c := range []struct{ stack, want string }{
+		{"runtime.memmove encoding/json.checkValid encoding/json.Unmarshal main.serve main.main", "decode JSON by encoding/json for main.serve"},
+		{"runtime.mallocgc reflect.New encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode example.com/app/orders.(*Server).Create@/src/orders/o.go", "decode JSON by encoding/json for example.com/app/orders.(*Server).Create"},
+		{"strconv.AppendInt main.(*Order).MarshalJSON encoding/json.marshalerEncoder encoding/json.Marshal main.serve", "own code main.(*Order).MarshalJSON"},
+		{"encoding/json.compact encoding/json.marshalerEncoder encoding/json.Marshal main.serve", "encode JSON by encoding/json for main.serve"},
+		{"main.(*Server).ServeHTTP net/http.serverHandler.ServeHTTP net/http.(*conn).serve", "own code main.(*Server).ServeHTTP"},
+		{"internal/runtime/syscall.Syscall6 syscall.write internal/poll.(*FD).Write net.(*conn).Write bufio.(*Writer).Flush net/http.(*conn).serve", "HTTP by net/http for "},
+		{"main.less sort.Sort main.handle", "own code main.less"},
+		{"shop/pb.(*Order).UnmarshalVT@/src/shop/order_vtproto.pb.go main.handle", "decode protobuf by generated UnmarshalVT for main.handle message Order"},
+		{"shop/pb.(*Order).Unmarshal@/src/shop/order.pb.go main.handle", "decode protobuf by generated Unmarshal for main.handle message Order"},
+		{"shop/pb.(*Order).Unmarshal@/src/shop/order.go main.handle", "own code shop/pb.(*Order).Unmarshal"},
+		{"google.golang.org/protobuf/internal/impl.(*MessageInfo).unmarshal google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal google.golang.org/protobuf/proto.Unmarshal main.f", "decode protobuf by google.golang.org/protobuf/proto for main.f"},
+		{"google.golang.org/protobuf/internal/impl.(*M).Range google.golang.org/protobuf/encoding/protojson.encoder.marshalMessage google.golang.org/protobuf/encoding/protojson.Marshal main.f", "encode JSON by google.golang.org/protobuf/encoding/protojson for main.f"},
+		{"compress/flate.(*compressor).deflate compress/gzip.(*Writer).Write main.zip.func1", "encode gzip by compress/gzip for main.zip"},
+		{"syscall.read compress/flate.(*decompressor).Read compress/gzip.(*Reader).Read io.ReadAll main.f", "decode gzip by compress/gzip for main.f"},
+		{"github.com/jackc/pgx/v5/pgproto3.(*Bind).Encode github.com/jackc/pgx/v5.(*Conn).SendBatch github.com/jackc/pgx/v5/pgxpool.(*Pool).SendBatch main.save", "PostgreSQL by github.com/jackc for main.save"},
+		{"gopkg.in/yaml%2ev3.(*parser).parse gopkg.in/yaml%2ev3.Unmarshal main.f", "decode YAML by gopkg.in/yaml.v3 for main.f"},
+		{"gopkg.in/yaml.v3.(*parser).parse gopkg.in/yaml.v3.Unmarshal main.f", "decode YAML by gopkg.in/yaml.v3 for main.f"},
+		{"slices.Sort[go.shape.[]github.com/x/y.T] main.(*Set[github.com/x/y.T]).Sort.func2", "own code main.(*Set[github.com/x/y.T]).Sort"},
+		{"github.com/google/btree.(*node).get@/root/go/pkg/mod/github.com/google/btree@v1.1.3/btree.go main.f", "library github.com/google/btree"},
+		{"github.com/google/btree.(*node).get@github.com/google/btree@v1.1.3/btree.go main.f", "library github.com/google/btree"},
+		{"github.com/google/btree.(*node).get@/src/btree.go main.f", "own code github.com/google/btree.(*node).get"},
+		{"go/parser.(*parser).next main.f", "library go/parser"},
+		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", "garbage"},
+		{"runtime.gcDrainN runtime.gcAssistAlloc1 runtime.systemstack runtime.gcAssistAlloc runtime.mallocgc encoding/json.Unmarshal main.f", "garbage"},
+		{"runtime.futex runtime.findRunnable runtime.schedule runtime.mcall", "runtime"},
+		{"do_syscall_64 entry_SYSCALL_64", "not attributed"},
+		{"do_syscall_64 runtime.mallocgc main.f", "own code main.f"},
+	} {
+		s := summaryOf(t, sourceOf(t, stacks("cpu", "5 "+c.stack)))
+		got := ""
+		switch {
+		case len(s.Sites) == 1:
+			got = s.Sites[0].String() + " by " + s.Sites[0].Library + " for " + s.Sites[0].Function
+			if s.Sites[0].Message != "" {
+				got += " message " + s.Sites[0].Message
+			}
+		case len(s.Libraries) == 1:
+			got = "library " + s.Libraries[0].Operation
+		}
+		for name, share := range map[string]verdict.Interval{"garbage": s.Garbage, "runtime": s.Runtime, "not attributed": s.Unknown, "own code": s.Own} {
+			if share.Value == 1 {
+				got = name
+			}
+		}
+		if got == "own code" {
+			table, _ := NewOwners()
+			a := &attributor{table: table, frames: map[*profile.Function]*frame{}, others: map[string]*Owner{}}
+			p, _ := a.of(stacks("cpu", "5 "+c.stack).Sample[0])
+			got += " " + p.site
+		}
+		if strings.HasPrefix(c.stack, "runtime.gcDrainN") && len(s.Sites) == 1 && s.Garbage.Value == 1 {
+			got = "garbage" // of an assist, where it stands
+		}
+		if got != c.want {
+			t.Errorf("%s\n  got  %s\n  want %s", c.stack, got, c.want)
+		}
+	}
+}
+
+// Collections are shared out by bytes allocated, assists stay where they stand, and nothing is
+// lost: all parts add up to 1.
+func TestGarbage(t *testing.T) {
+	cpu := sourceOf(t, stacks("cpu", "300 encoding/json.Unmarshal main.f", "100 main.f", "90 runtime.gcBgMarkWorker",
+		"10 runtime.gcAssistAlloc runtime.mallocgc encoding/json.Unmarshal main.f"))
+	allocs := sourceOf(t, stacks("allocs", "200 encoding/json.Unmarshal main.f", "100 main.f"))
+	s := summaryOf(t, cpu, allocs)
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	near("messages", s.Messages.Value, 0.6)
+	near("garbage", s.Garbage.Value, 0.2)
+	near("garbage of JSON", *s.Sites[0].Garbage, (60+10)/500.0)
+	near("garbage of messages", *s.MessagesGarbage, 0.7)
+	near("all", s.Messages.Value+s.Garbage.Value+s.Own.Value+s.Others.Value+s.Runtime.Value+s.Unknown.Value, 1)
+	near("cores", *s.Cores, 5)
+	if s := summaryOf(t, cpu); s.MessagesGarbage != nil || s.Sites[0].Garbage != nil {
+		t.Error("without a profile of allocations, garbage was shared out")
+	}
+}
+
+// Ten samples are enough for an answer, whose interval says how little that is.
+func TestFewSamples(t *testing.T) {
+	s := summaryOf(t, sourceOf(t, stacks("cpu", "5 encoding/json.Unmarshal main.f", "5 main.f")))
+	if m := s.Messages; m.Value != 0.5 || m.Low > 0.2 || m.High < 0.8 {
+		t.Errorf("half of 10 samples: %v", m)
+	}
+}
+
+// A saving is the share times what the ratio leaves, within its interval, from the first costs that
+// know both; another format only if any will do.
+func TestPredict(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(text string) *Costs {
+		c, err := readCosts(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	mine := of("encode decode m codec=json 100 1000\nencode decode m codec=jsonv2 50 250\nencode decode m codec=protobuf 10 100\nencode decode m floor=memcpy* 0 0\n")
+	mine.From = "mine"
+	shipped := of("encode decode m codec=json 100 1000\nencode decode m codec=go-json 1 1\n")
+	predict := func(any bool) Site {
+		s := summaryOf(t, sourceOf(t, stacks("cpu", "4000 encoding/json.Unmarshal main.f", "5000 main.f", "1000 runtime.gcBgMarkWorker")),
+			sourceOf(t, stacks("allocs", "50 encoding/json.Unmarshal main.f", "50 main.f")))
+		s.Predict(table, []*Costs{mine, shipped}, any, 0.1)
+		return s.Sites[0]
+	}
+	site := predict(false)
+	if len(site.Savings) != 1 || site.Savings[0].Contender != "codec=jsonv2" || site.Savings[0].From != "mine" {
+		t.Fatalf("savings %+v", site.Savings)
+	}
+	x := site.Savings[0]
+	if want := 0.4*0.5 + 0.05*0.75; math.Abs(x.Saves.Value-want) > 1e-9 || x.Saves.Low >= want || x.Saves.High <= want || x.Saves.Low < want-0.02 {
+		t.Errorf("saves %+v, want %v", x.Saves, want)
+	}
+	if math.Abs(*x.AtMost-0.45) > 1e-9 || math.Abs(*x.Cores-10*100*x.Saves.Value/10) > 1e-6 {
+		t.Errorf("at most %v, %v cores", *x.AtMost, *x.Cores)
+	}
+	if site = predict(true); len(site.Savings) != 2 || site.Savings[0].Format != "protobuf" {
+		t.Errorf("in any format: %+v", site.Savings)
+	}
+}
+
+// A user's lines are read after Postage's, and errors say where.
+func TestOwnersOfTheUser(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Add("mine", strings.NewReader("# ours\nexample.com/wire encode wire* codec=wire\n")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Summarize(table, []*Source{sourceOf(t, stacks("cpu", "5 example.com/wire/inner.put example.com/wire.Marshal main.f"))})
+	if err != nil || len(s.Sites) != 1 || s.Sites[0].String() != "encode wire" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, bad := range []string{"a/b", "a/b nostage x", "a/b encode", "a b c d e"} {
+		if err := table.Add("mine", strings.NewReader("\n"+bad)); err == nil || !strings.HasPrefix(err.Error(), "mine:2: want: path") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// What moved has an interval: of samples, or of whole profiles where there are several.
+func TestCompare(t *testing.T) {
+	many := func(n int) (all []*Source) {
+		for range 5 {
+			all = append(all, sourceOf(t, stacks("cpu", fmt.Sprint(n, " encoding/json.Unmarshal main.f"), "100 main.f")))
+		}
+		return all
+	}
+	m := Compare(summaryOf(t, many(50)...), summaryOf(t, many(300)...), []float64{1000, 1000})
+	if m.Moves[0].String() != "decode JSON" || m.Moves[0].Moved.Value != -5*250*1e7/1000 || m.Moves[0].Moved.High >= 0 {
+		t.Errorf("moved %+v", m.Moves[0])
+	}
+	if own := m.Moves[1]; own.Moved.Low > 0 || own.Moved.High < 0 {
+		t.Errorf("own code moved: %+v", own)
+	}
+	m = Compare(summaryOf(t, many(50)[:1]...), summaryOf(t, many(50)[:1]...), nil)
+	if x := m.Moves[0]; m.Unit == PerRequest || x.Moved.Value != 0 || x.Moved.Low > -0.05 || x.Moved.High < 0.05 {
+		t.Errorf("shares that did not move: %+v", x)
+	}
+}
+
+// The kinds of profiles that exporters write are recognised, and others refused by name.
+func TestKinds(t *testing.T) {
+	for _, c := range []struct {
+		types []profile.ValueType
+		want  string
+	}{
+		{[]profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}, "cpu 1"},
+		{[]profile.ValueType{{Type: "cpu-samples", Unit: "count"}, {Type: "cpu-time", Unit: "nanoseconds"}}, "cpu 1"},
+		{[]profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, "cpu 0"},
+		{[]profile.ValueType{{Type: "cycles:P_sample", Unit: "count"}, {Type: "cycles:P_event", Unit: "count"}}, "cpu 0"},
+		{[]profile.ValueType{{Type: "samples", Unit: "count"}}, "cpu 0"},
+		{[]profile.ValueType{{Type: "alloc-samples", Unit: "count"}, {Type: "alloc-space", Unit: "bytes"}}, "allocs 1"},
+		{[]profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}, "allocs 1"},
+		{[]profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}, "test: a profile of contentions, delay: want one of CPU time or of allocations"},
+	} {
+		p := &profile.Profile{}
+		for i := range c.types {
+			p.SampleType = append(p.SampleType, &c.types[i])
+		}
+		s := &Source{Name: "test", Profile: p, unit: 1, count: -1}
+		got := ""
+		if err := s.kind(); err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint([]string{"cpu", "allocs"}[s.Kind], " ", s.value)
+		}
+		if got != c.want {
+			t.Errorf("%v: %s, want %s", c.types, got, c.want)
+		}
+	}
+}
+
+// Input that would take too much memory is refused before it is taken.
+func TestBounds(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	for range mostBytes>>20 + 1 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for want, input := range map[string][]byte{
+		"more than 512 MB":                          zipped.Bytes(),
+		"it would take more than 2048 MB of memory": bytes.Repeat([]byte{0x12, 0}, 12<<20), // empty samples
+		"not a profile in pprof's format":           []byte("hello"),
+		"cut short":                                 {0x12, 200, 1, 1},
+	} {
+		if _, err := Read("x", bytes.NewReader(input)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// No input makes reading and adding up panic, or print what a terminal obeys.
+func FuzzRead(f *testing.F) {
+	for _, p := range []*profile.Profile{
+		stacks("cpu", "5 encoding/json.Unmarshal main.f", "1 a%2eb.c[d/e.f] .x y. @ runtime.gcBgMarkWorker"),
+		stacks("allocs", "5 shop.(*Order).UnmarshalVT@x.pb.go main.f"),
+	} {
+		var out bytes.Buffer
+		if err := p.WriteUncompressed(&out); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(out.Bytes())
+	}
+	table, err := NewOwners()
+	if err != nil {
+		f.Fatal(err)
+	}
+	costs, err := ShippedCosts()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		source, err := Read("x", bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		s, err := Summarize(table, []*Source{source, source})
+		if err != nil {
+			return
+		}
+		s.Predict(table, []*Costs{costs}, true, 0.04)
+		Compare(s, s, nil)
+		for _, site := range s.Sites {
+			if name := site.Function + site.Message + site.Library; strings.ContainsAny(name, "\x1b\n\r\x00\u009b") {
+				t.Errorf("%q", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"postage/internal/stats"
+	"postage/internal/verdict"
+)
+
+// Summary says where a service's CPU time goes. Shares are of all of it: 0.1 is 10%. Its JSON is a
+// stable interface (docs/json.md).
+type Summary struct {
+	Version    int     `json:"version"`
+	CPUSeconds float64 `json:"cpu_s"`
+	// Cores are those in use, of all profiles together; nil if the profiles do not say how long
+	// they took.
+	Cores    *float64 `json:"cores"`
+	Samples  int64    `json:"samples"`
+	Profiles int      `json:"profiles"`
+	// Allocated are the bytes of the profiles of allocations, nil if there is none.
+	Allocated *float64 `json:"allocated_bytes"`
+
+	Shares
+	Parts     []Part `json:"parts"`
+	Sites     []Site `json:"sites"`
+	Libraries []Part `json:"libraries"`
+
+	counted
+}
+
+// Shares are those of what is listed.
+type Shares struct {
+	Messages verdict.Interval `json:"messages"`
+	// Garbage is what collections take. MessagesGarbage is the share of it that messages cause,
+	// nil without a profile of allocations.
+	Garbage         verdict.Interval `json:"garbage"`
+	MessagesGarbage *float64         `json:"garbage_of_messages"`
+	Own             verdict.Interval `json:"own_code"`
+	Others          verdict.Interval `json:"other_libraries"`
+	Runtime         verdict.Interval `json:"runtime"`
+	Unknown         verdict.Interval `json:"not_attributed"`
+}
+
+// counted is what intervals are made of.
+type counted struct {
+	total, samples float64
+	each           []map[Key]float64 // by profile of CPU time: ns of each operation
+}
+
+// Key names an operation, or a part that is none: "own code".
+type Key struct {
+	Stage     string `json:"stage"`
+	Does      string `json:"does"` // "decode", "encode" or ""
+	Operation string `json:"operation"`
+}
+
+// String is the key for a reader: "decode JSON".
+func (k Key) String() string { return strings.TrimSpace(k.Does + " " + k.Operation) }
+
+// Part is an operation, and what its code takes; Garbage is what collecting what it allocates
+// takes, nil if that is not known.
+type Part struct {
+	Key
+	Share   verdict.Interval `json:"share"`
+	Garbage *float64         `json:"garbage"`
+}
+
+// Site is a place of the user's code that has a library do an operation.
+type Site struct {
+	Part
+	Library  string `json:"library"`
+	Function string `json:"function"` // "" if it is none of the user's
+	Package  string `json:"package"`
+	File     string `json:"-"`
+	Message  string `json:"message"` // its type, where generated code shows it
+	// Now is the contender that measures the library, "" if there is none.
+	Now     string   `json:"contender"`
+	Savings []Saving `json:"savings"`
+	Checks  []string `json:"checks"`
+}
+
+// sums are what the samples of a place add up to: ns, of them in assists, samples and bytes.
+type sums struct{ cpu, assist, samples, bytes float64 }
+
+// Summarize adds up profiles of one service: of CPU time, at least one, and of allocations.
+func Summarize(table *Owners, sources []*Source) (*Summary, error) {
+	a := &attributor{table: table, others: map[string]*Owner{}}
+	places := map[place]*sums{}
+	at := func(s *profile.Sample) (*sums, place, bool) {
+		p, assist := a.of(s)
+		if places[p] == nil {
+			places[p] = &sums{}
+		}
+		return places[p], p, assist
+	}
+	s := &Summary{Version: 1}
+	bytes, cores, timed := 0.0, 0.0, true
+	for _, source := range sources {
+		a.frames = map[*profile.Function]*frame{}
+		if source.Kind == Allocations {
+			for _, sample := range source.Sample {
+				to, _, _ := at(sample)
+				to.bytes += positive(sample.Value[source.value])
+				bytes += positive(sample.Value[source.value])
+			}
+			continue
+		}
+		each, before := map[Key]float64{}, s.total
+		for _, sample := range source.Sample {
+			to, p, assist := at(sample)
+			ns, n := positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
+			to.cpu, to.samples = to.cpu+ns, to.samples+n
+			if assist {
+				to.assist += ns
+				each[keyGarbage] += ns
+			} else {
+				each[p.key()] += ns
+			}
+			s.total, s.samples = s.total+ns, s.samples+n
+		}
+		s.each, s.Profiles = append(s.each, each), s.Profiles+1
+		timed = timed && source.DurationNanos > 0
+		cores += (s.total - before) / float64(max(1, source.DurationNanos))
+	}
+	if s.total == 0 {
+		return nil, errors.New("there are no samples of CPU time")
+	}
+	if s.CPUSeconds, s.Samples = s.total/1e9, int64(s.samples); timed {
+		s.Cores = &cores
+	}
+	if bytes > 0 {
+		s.Allocated = &bytes
+	}
+	s.add(places, bytes)
+	return s, nil
+}
+
+// positive is a sample's value: that of a difference of profiles may be below 0.
+func positive(v int64) float64 { return float64(max(0, v)) }
+
+// Keys of what is no operation.
+var (
+	keyOwn       = Key{other, "", "own code"}
+	keyGarbage   = Key{other, "", "garbage"}
+	keyScheduler = Key{other, "", "runtime"}
+	keyUnknown   = Key{other, "", "not attributed"}
+)
+
+func (p *place) key() Key {
+	switch p.kind {
+	case own:
+		return keyOwn
+	case collector:
+		return keyGarbage
+	case scheduler:
+		return keyScheduler
+	case unknown:
+		return keyUnknown
+	}
+	name, _ := strings.CutSuffix(p.owner.Operation, "*")
+	return Key{p.owner.Stage, p.does, strings.ReplaceAll(name, "_", " ")}
+}
+
+// add makes the summary of the places.
+func (s *Summary) add(places map[place]*sums, bytes float64) {
+	background := 0.0
+	for p, x := range places {
+		if p.kind == collector {
+			background += x.cpu
+		}
+	}
+	var messages, garbage, own, others, idle, lost sums
+	caused := 0.0
+	parts, sites := map[Key]*Site{}, map[place]*Site{}
+	tallies := map[*Site]*sums{}
+	for p, x := range places {
+		of := map[Key]*sums{keyOwn: &own, keyGarbage: &garbage, keyScheduler: &idle, keyUnknown: &lost}[p.key()]
+		library := of == nil
+		if library {
+			if of = &others; p.owner.Message() {
+				of = &messages
+			}
+		}
+		code := sums{x.cpu - x.assist, x.assist, x.samples * (1 - x.assist/max(x.cpu, 1)), x.bytes}
+		garbage.plus(sums{cpu: x.assist, samples: x.samples - code.samples})
+		if bytes > 0 {
+			code.assist += background * x.bytes / bytes
+		}
+		if of.plus(code); !library {
+			continue
+		}
+		if of == &messages {
+			caused += code.assist
+		}
+		for _, site := range []*Site{held(parts, p.key()), held(sites, p)} {
+			if tallies[site] == nil {
+				tallies[site] = &sums{}
+			}
+			tallies[site].plus(code)
+		}
+	}
+	s.Messages, s.Garbage, s.Own, s.Others = s.share(messages), s.share(garbage), s.share(own), s.share(others)
+	s.Runtime, s.Unknown = s.share(idle), s.share(lost)
+	if bytes > 0 && garbage.cpu > 0 {
+		caused /= garbage.cpu
+		s.MessagesGarbage = &caused
+	}
+	for key, site := range parts {
+		s.fill(site, key, tallies[site], bytes > 0)
+	}
+	for p, site := range sites {
+		site.name(&p)
+		s.fill(site, p.key(), tallies[site], bytes > 0)
+	}
+	s.list(parts, sites)
+}
+
+// list sorts what was added up, the largest first.
+func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
+	for _, site := range parts {
+		if site.Stage == other {
+			s.Libraries = append(s.Libraries, site.Part)
+		} else {
+			s.Parts = append(s.Parts, site.Part)
+		}
+	}
+	for _, site := range sites {
+		if site.Stage != other {
+			s.Sites = append(s.Sites, *site)
+		}
+	}
+	slices.SortFunc(s.Parts, bySize)
+	slices.SortFunc(s.Libraries, bySize)
+	slices.SortFunc(s.Sites, func(a, b Site) int {
+		return cmp.Or(cmp.Compare(b.All(), a.All()), cmp.Compare(a.Function, b.Function), bySize(a.Part, b.Part), cmp.Compare(a.Library, b.Library))
+	})
+}
+
+// name takes from a place what names it.
+func (site *Site) name(p *place) {
+	site.Library, site.Function, site.Package, site.File, site.Message, site.Now = p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now
+	if method, generated := strings.CutPrefix(site.Library, "."); generated {
+		method, _, _ = strings.Cut(method, "@")
+		site.Library = "generated " + method
+	}
+}
+
+func held[K comparable](all map[K]*Site, key K) *Site {
+	if all[key] == nil {
+		all[key] = &Site{}
+	}
+	return all[key]
+}
+
+func bySize(a, b Part) int {
+	return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.String(), b.String()))
+}
+
+// All is what the part's code and garbage take.
+func (p *Part) All() float64 {
+	if p.Garbage == nil {
+		return p.Share.Value
+	}
+	return p.Share.Value + *p.Garbage
+}
+
+func (s *Summary) fill(site *Site, key Key, x *sums, known bool) {
+	site.Part.Key, site.Share = key, s.share(*x)
+	if garbage := x.assist / s.total; known {
+		site.Garbage = &garbage
+	}
+}
+
+func (x *sums) plus(y sums) {
+	x.cpu, x.assist, x.samples, x.bytes = x.cpu+y.cpu, x.assist+y.assist, x.samples+y.samples, x.bytes+y.bytes
+}
+
+// mostCounted is how many samples intervals are made of: of more they would be too narrow to see.
+const mostCounted = 1e6
+
+// share is a part of all CPU time, with what sampling leaves open.
+func (s *Summary) share(x sums) verdict.Interval {
+	n, k := s.samples, x.samples
+	if n > mostCounted {
+		n, k = mostCounted, k*mostCounted/n
+	}
+	value := x.cpu / s.total
+	low, high := stats.ClopperPearson(int(math.Round(min(k, n))), int(math.Round(n)), 0.95)
+	if k > 0 && n > 0 { // samples may weigh differently
+		weight := value / (k / n)
+		low, high = min(low*weight, value), min(1, max(high*weight, value))
+	}
+	return verdict.Interval{Value: value, Low: low, High: high}
+}

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"postage/internal/profile"
+	"postage/internal/verdict"
+	"postage/internal/words"
+	"postage/record"
+)
+
+// Profile writes where a service's CPU time goes, and what changes would save.
+func Profile(w io.Writer, s *profile.Summary, form Form) error {
+	if form.JSON {
+		return writeJSON(w, s)
+	}
+	d := &doc{Form: form}
+	d.title(profileHeadline(s))
+	if !d.Markdown {
+		d.printf("\n")
+	}
+	d.paragraph("", profileRest(s))
+	var sites []profile.Site
+	for _, site := range s.Sites {
+		if site.All() >= profile.WorthIt {
+			sites = append(sites, site)
+		}
+	}
+	table(d, "", siteColumns(s), sites, nil)
+	if small := len(s.Sites) - len(sites); small > 0 {
+		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
+	}
+	d.savings(s, sites)
+	d.checks(sites)
+	return d.writeTo(w)
+}
+
+// profileHeadline says the whole in a sentence.
+func profileHeadline(s *profile.Summary) string {
+	text := fmt.Sprintf("Of %.3g s of CPU time", s.CPUSeconds)
+	if s.Cores != nil {
+		text = fmt.Sprintf("Of %.2g cores", *s.Cores)
+	}
+	text += ": messages " + share(s.Messages)
+	var parts []string
+	for _, p := range s.Parts {
+		if p.Share.Value >= profile.WorthIt/2 {
+			parts = append(parts, p.String()+" "+tenths(p.Share.Value))
+		}
+	}
+	if parts != nil {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	text += "; garbage " + tenths(s.Garbage.Value)
+	if s.MessagesGarbage != nil {
+		text += ", of which messages cause " + tenths(*s.MessagesGarbage)
+	}
+	return text + "."
+}
+
+// profileRest says what no change of messages touches, and how much there was to see.
+func profileRest(s *profile.Summary) string {
+	text := fmt.Sprintf("Unchanged they would be: your own code %s, runtime %s", tenths(s.Own.Value), tenths(s.Runtime.Value))
+	if s.Others.Value > 0 {
+		var names []string
+		for _, p := range s.Libraries {
+			if p.Share.Value >= profile.WorthIt/2 && len(names) < mostLibraries {
+				names = append(names, p.String()+" "+tenths(p.Share.Value))
+			}
+		}
+		text += ", other libraries " + tenths(s.Others.Value)
+		if names != nil {
+			text += " (" + strings.Join(names, ", ") + ")"
+		}
+	}
+	text += fmt.Sprintf("; not attributed %s. %s in %s.", tenths(s.Unknown.Value), words.Counted(int(s.Samples), "sample"), words.Counted(s.Profiles, "profile"))
+	if s.Allocated == nil {
+		text += " Garbage is not shared out: that takes a profile of allocations (/debug/pprof/allocs)."
+	}
+	if s.Samples < fewSamples {
+		text += " That is few: profile for longer, or under load."
+	}
+	return text
+}
+
+// fewSamples is how many samples leave a share of a tenth open by a third of it.
+const fewSamples = 300
+
+func siteColumns(s *profile.Summary) []column[profile.Site] {
+	return []column[profile.Site]{
+		texts("where", siteName),
+		texts("does", func(x profile.Site) string { return x.String() }),
+		texts("by", func(x profile.Site) string { return x.Library }).when(lastly),
+		figures("CPU", func(x profile.Site) string { return share(x.Share) }),
+		figures("garbage", func(x profile.Site) string { return known(x.Garbage, tenths) }),
+	}
+}
+
+// siteName is a function without the path of its package, and with the message.
+func siteName(x profile.Site) string {
+	name := x.Function[strings.LastIndexByte(x.Function, '/')+1:]
+	if name == "" {
+		name = "(none of yours)"
+	}
+	if x.Message != "" {
+		name += " " + x.Message
+	}
+	return name
+}
+
+// saving is a saving at its site.
+type saving struct {
+	at *profile.Site
+	profile.Saving
+}
+
+// mostLibraries is how many of those that have no part in a message's way are named.
+const mostLibraries = 5
+
+// mostSavings is how many savings a site shows.
+const mostSavings = 3
+
+func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
+	var all []saving
+	from := map[string]bool{}
+	for _, site := range sites {
+		for i, x := range site.Savings {
+			if i < mostSavings && x.Saves.Value > 0 {
+				all = append(all, saving{&site, x})
+				from[x.From] = true
+			}
+		}
+	}
+	if len(all) == 0 {
+		d.paragraph("", "No other library is known to do one of these for less.")
+		return
+	}
+	d.printf("\n")
+	d.title("What a change would save of all CPU time:")
+	columns := []column[saving]{
+		texts("where", func(x saving) string { return siteName(*x.at) }),
+		texts("instead", func(x saving) string {
+			text := record.Short(x.Contender)
+			if x.Format != "" {
+				text += " (" + x.Format + ")"
+			}
+			return text
+		}),
+		figures("saves", func(x saving) string {
+			if x.Saves.Value < profile.WorthIt {
+				return "not worth it"
+			}
+			return share(x.Saves)
+		}),
+		figures("at most", func(x saving) string { return known(x.AtMost, tenths) }),
+		figures("cores, USD", func(x saving) string {
+			if x.Cores == nil {
+				return "n/a"
+			}
+			return fmt.Sprintf("%.2g, %.2g", *x.Cores, *x.USDMonth)
+		}).when(lastly),
+		texts("by", func(x saving) string { return fmt.Sprintf("%s, %s", x.From, words.Counted(x.Messages, "message")) }).when(ifRoom),
+	}
+	table(d, "", columns, all, nil)
+	d.note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
+}
+
+// checks are the commands that check what was predicted.
+func (d *doc) checks(sites []profile.Site) {
+	said := map[string]bool{}
+	for _, site := range sites {
+		for _, command := range site.Checks {
+			if len(said) == 0 {
+				d.printf("\n")
+				d.title("To check it:")
+			}
+			switch {
+			case said[command]:
+			case d.Markdown:
+				d.printf("- %s\n", code(command))
+			default:
+				d.printf("  %s\n", command)
+			}
+			said[command] = true
+		}
+	}
+}
+
+// share is a part of all CPU time with its interval: "11.8% (10.9–12.8)".
+func share(i verdict.Interval) string {
+	return fmt.Sprintf("%s (%s–%s)", tenths(i.Value), strings.TrimSuffix(tenths(i.Low), "%"), strings.TrimSuffix(tenths(i.High), "%"))
+}
+
+// tenths is a part of 1, to a tenth of a percent.
+func tenths(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
+
+// ProfileMoves writes what moved between profiles from before a change and after.
+func ProfileMoves(w io.Writer, m *profile.Moves, form Form) error {
+	if form.JSON {
+		return writeJSON(w, m)
+	}
+	d := &doc{Form: form}
+	text := grouped
+	if m.Unit != profile.PerRequest {
+		text = tenths
+	}
+	d.title("What moved, in " + m.Unit + ":")
+	columns := []column[profile.Move]{
+		texts("operation", func(x profile.Move) string { return x.String() }),
+		figures("old", func(x profile.Move) string { return text(x.Old) }),
+		figures("new", func(x profile.Move) string { return text(x.New) }),
+		figures("moved (95% interval)", func(x profile.Move) string {
+			return fmt.Sprintf("%s (%s to %s)", text(x.Moved.Value), text(x.Moved.Low), text(x.Moved.High))
+		}),
+	}
+	table(d, "", columns, append(m.Moves, m.Total), func(x profile.Move, text string) string {
+		if x.Moved.Low <= 0 && x.Moved.High >= 0 {
+			return d.paint(dim, text)
+		}
+		return text
+	})
+	return d.writeTo(w)
+}

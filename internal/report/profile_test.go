@@ -1,0 +1,54 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"postage/internal/profile"
+	"postage/internal/verdict"
+)
+
+// profiled is a summary with one of everything that a report must show.
+func profiled() *profile.Summary {
+	number := func(x float64) *float64 { return &x }
+	around := func(x float64) verdict.Interval { return verdict.Interval{Value: x, Low: 0.9 * x, High: 1.1 * x} }
+	decode := profile.Key{Stage: "encode", Does: "decode", Operation: "JSON"}
+	http := profile.Part{Key: profile.Key{Stage: "send", Operation: "HTTP"}, Share: around(0.2), Garbage: number(0.01)}
+	return &profile.Summary{
+		Version: 1, CPUSeconds: 186, Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9),
+		Shares:    profile.Shares{Messages: around(0.41), Garbage: around(0.14), MessagesGarbage: number(0.61), Own: around(0.29), Others: around(0.04), Runtime: around(0.119), Unknown: around(0.001)},
+		Parts:     []profile.Part{http, {Key: decode, Share: around(0.125), Garbage: number(0.04)}},
+		Libraries: []profile.Part{{Key: profile.Key{Stage: "other", Operation: "logging"}, Share: around(0.04)}},
+		Sites: []profile.Site{
+			{Part: http, Library: "net/http"},
+			{Part: profile.Part{Key: decode, Share: around(0.118), Garbage: number(0.039)}, Library: "encoding/json", Function: "example.com/shop/orders.(*Server).CreateOrder", Package: "example.com/shop/orders",
+				Message: "Order", Now: "codec=json", Checks: []string{"postage bench example.com/shop/orders"},
+				Savings: []profile.Saving{
+					{Contender: "codec=pbfast/hook=yes", Format: "protobuf", Saves: around(0.096), AtMost: number(0.15), Cores: number(0.6), USDMonth: number(17.4), Messages: 5, From: "the shipped table"},
+					{Contender: "codec=jsonv2", Saves: around(0.004), AtMost: number(0.15), Cores: number(0.02), USDMonth: number(0.7), Messages: 5, From: "the shipped table"}}},
+			{Part: profile.Part{Key: decode, Share: around(0.007), Garbage: number(0.001)}, Library: "encoding/json", Function: "main.config", Package: "main"},
+		},
+	}
+}
+
+// A summary in a terminal of 80 columns, wide, as Markdown and as JSON, and what moved.
+func TestProfile(t *testing.T) {
+	moves := &profile.Moves{Version: 1, Unit: profile.PerRequest,
+		Moves: []profile.Move{{Key: profile.Key{Stage: "encode", Does: "decode", Operation: "JSON"}, Old: 52000, New: 12000, Moved: verdict.Interval{Value: -40000, Low: -41000, High: -39000}}},
+		Total: profile.Move{Key: profile.Key{Stage: "other", Operation: "all"}, Old: 90000, New: 50100, Moved: verdict.Interval{Value: -39900, Low: -43000, High: -36000}}}
+	for name, form := range map[string]Form{"profile.txt": {}, "profile-wide.txt": {Wide: true}, "profile.md": {Markdown: true}, "profile.json": {JSON: true}} {
+		var out bytes.Buffer
+		if err := Profile(&out, profiled(), form); err != nil {
+			t.Fatal(err)
+		}
+		if err := ProfileMoves(&out, moves, form); err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(out.Bytes()) {
+			if n := len([]rune(string(line))); name == "profile.txt" && n > textWidth+1 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+		golden(t, name, out.Bytes())
+	}
+}
