@@ -97,11 +97,11 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 		return nil, err
 	}
 	timed := flags.Changed("rate") || flags.Changed("duration")
-	switch {
-	case f.replay != "" && timed:
-		return nil, hinted(errors.New("--replay says when requests are due"), "leave --rate and --duration out; --speed changes the pace")
-	case f.stages != "" && timed:
-		return nil, hinted(errors.New("--stages says the rates and how long they last"), "leave --rate and --duration out")
+	if err := refuse([]refusal{
+		{f.replay != "" && timed, "--replay says when requests are due", "leave --rate and --duration out; --speed changes the pace"},
+		{f.stages != "" && timed, "--stages says the rates and how long they last", "leave --rate and --duration out"},
+	}); err != nil {
+		return nil, err
 	}
 	if f.slo != "" {
 		if _, err := load.ParseObjectives(f.slo); err != nil {
@@ -191,6 +191,7 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 	if err != nil {
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
+	result.Server = after.Since(&before)
 	seconds.targets(result)
 	if f.html != "" {
 		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
@@ -198,7 +199,7 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 			return err
 		}
 	}
-	return f.write(cmd, result, after.Since(&before), asserts)
+	return f.write(cmd, result, asserts)
 }
 
 // search finds the highest rate that keeps the objectives.
@@ -224,18 +225,16 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
 		}
 	}
-	return f.write(cmd, result, nil, asserts)
+	return f.write(cmd, result, asserts)
 }
 
 // write prints a result and returns how the command ends.
-func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, used *load.ServerUse, asserts []load.Objective) (err error) {
+func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []load.Objective) (err error) {
 	stdout := cmd.OutOrStdout()
 	if f.json {
-		form := loadForm(result, f.proto)
-		form.Server = (*report.LoadServer)(used)
-		err = report.LoadJSON(stdout, form)
+		err = report.LoadJSON(stdout, loadForm(result))
 	} else {
-		err = errors.Join(result.WriteTable(stdout, f.proto), used.WriteTable(stdout, result))
+		err = result.WriteTable(stdout)
 	}
 	if err != nil {
 		return err

@@ -11,16 +11,16 @@ import (
 
 // Latencies that are the generator's fault are null, with the reason.
 func TestInvalidLatenciesAreNull(t *testing.T) {
-	result := &load.Result{Rate: 100, Achieved: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Done: 100,
-		Latency: hdrhistogram.New(1, 1e9, 3), Late: hdrhistogram.New(1, 1e9, 3)}
+	result := &load.Result{Rate: 100, Achieved: 100, Done: 100, Use: load.Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
+	result.Latency.Histogram, result.Late.Histogram = hdrhistogram.New(1, 1e9, 3), hdrhistogram.New(1, 1e9, 3)
 	for range 100 {
 		_ = result.Latency.RecordValue(10_000_000)
 	}
-	if f := loadForm(result, "http1"); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
+	if f := loadForm(result); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
 		t.Errorf("valid: %+v", f)
 	}
 	result.CPU = 1900 * time.Millisecond
-	f := loadForm(result, "http1")
+	f := loadForm(result)
 	if f.Invalid == nil || f.Valid {
 		t.Errorf("invalid: %+v", f)
 	}

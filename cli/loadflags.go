@@ -148,13 +148,29 @@ func (r *rateFlag) Type() string { return "rate" }
 // httpToken matches a method of HTTP: RFC 9110 section 5.6.2.
 var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
+// A refusal says what is wrong, if it is, and what to do instead.
+type refusal struct {
+	wrong      bool
+	what, hint string
+}
+
+// refuse returns the first thing that is wrong.
+func refuse(all []refusal) error {
+	for _, r := range all {
+		switch {
+		case r.wrong && r.hint != "":
+			return hinted(errors.New(r.what), r.hint)
+		case r.wrong:
+			return errors.New(r.what)
+		}
+	}
+	return nil
+}
+
 // check rejects flags that cannot be combined.
 func (f *loadFlags) check(args []string) error {
 	grpc := slices.Contains([]string{"grpc", "grpc-web", "connect"}, f.proto)
-	for _, c := range []struct {
-		wrong      bool
-		what, hint string
-	}{
+	return refuse([]refusal{
 		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket, connect, grpc-web or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
 		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
@@ -190,13 +206,5 @@ func (f *loadFlags) check(args []string) error {
 		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
 		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
 		{len(args) > 0 && (f.secure || f.stall != ""), "--tls and --server-stall are for the built-in server", "for TLS give an https URL"},
-	} {
-		switch {
-		case c.wrong && c.hint != "":
-			return hinted(errors.New(c.what), c.hint)
-		case c.wrong:
-			return errors.New(c.what)
-		}
-	}
-	return nil
+	})
 }

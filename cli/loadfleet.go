@@ -55,40 +55,28 @@ const sums = "its workers report what they have counted since the start, not eac
 
 // checkFleet rejects what a fleet cannot do.
 func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
-	switch {
-	case f.fleet.attach != "":
+	if f.fleet.attach != "" {
 		decided := len(args) > 0
 		flags.Visit(func(flag *pflag.Flag) { decided = decided || !slices.Contains(notForWorkers, flag.Name) })
-		if decided {
-			return hinted(errors.New("--attach takes over a Job as it was begun"), "leave the URL out, and all flags that say what is sent")
-		}
-		return nil
-	case !f.fleet.on:
-		return nil
-	case f.fleet.workers < 1:
-		return errors.New("--workers must be at least 1")
-	case len(args) == 0 && f.targets == "":
-		return hinted(errors.New("--kubernetes needs a URL: workers do not reach the built-in server"), "give the URL of a server that pods reach")
+		return refuse([]refusal{{decided, "--attach takes over a Job as it was begun", "leave the URL out, and all flags that say what is sent"}})
 	}
-	for _, no := range []struct {
-		set       bool
-		what, why string
-	}{
-		{f.rate == 0, "--rate max", "its workers divide a rate among them; give --rate, such as 100"},
-		{f.slo != "", "--slo", "a Job has one rate; run one for each rate to try, with --assert"},
-		{f.replay != "", "--replay", "each worker would send the whole log; give --rate and --targets"},
-		{f.csv != "", "--csv", sums},
-		{f.hlog != "", "--hdr-log", sums + "; --hgrm has the whole distribution"},
-		{f.html != "", "--html", sums},
-		{f.prometheus != "", "--prometheus", sums},
-		{f.serverPID != 0 || f.serverMetrics != "", "--server-pid or --server-metrics", "workers would begin and end apart from what it counts"},
-		{f.prometheusWrite != "", "--prometheus-write", sums},
-	} {
-		if no.set {
-			return fmt.Errorf("%s is not possible with --kubernetes: %s", no.what, no.why)
-		}
+	if !f.fleet.on {
+		return nil
 	}
-	return nil
+	no := func(flag, why string) string { return flag + " is not possible with --kubernetes: " + why }
+	return refuse([]refusal{
+		{f.fleet.workers < 1, "--workers must be at least 1", ""},
+		{len(args) == 0 && f.targets == "", "--kubernetes needs a URL: workers do not reach the built-in server", "give the URL of a server that pods reach"},
+		{f.rate == 0, no("--rate max", "its workers divide a rate among them; give --rate, such as 100"), ""},
+		{f.slo != "", no("--slo", "a Job has one rate; run one for each rate to try, with --assert"), ""},
+		{f.replay != "", no("--replay", "each worker would send the whole log; give --rate and --targets"), ""},
+		{f.csv != "", no("--csv", sums), ""},
+		{f.hlog != "", no("--hdr-log", sums+"; --hgrm has the whole distribution"), ""},
+		{f.html != "", no("--html", sums), ""},
+		{f.prometheus != "", no("--prometheus", sums), ""},
+		{f.serverPID != 0 || f.serverMetrics != "", no("--server-pid or --server-metrics", "workers would begin and end apart from what it counts"), ""},
+		{f.prometheusWrite != "", no("--prometheus-write", sums), ""},
+	})
 }
 
 // fleetPlan makes the workers' plan: the command's flags as their configuration file.
@@ -101,7 +89,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 	p := &fleet.Plan{
 		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
 		Patience: f.wait + f.timeout, Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
-		Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson", Proto: f.proto,
+		Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson",
 	}
 	if flags.Changed("cpu") {
 		p.CPU = f.cpu
@@ -186,6 +174,5 @@ func (f loadFlags) runFleet(cmd *cobra.Command, args []string, asserts []load.Ob
 	}
 	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
 	out.Interrupted = out.Interrupted || ctx.Err() != nil
-	f.proto = out.Proto
-	return f.write(cmd, out.Result, nil, asserts)
+	return f.write(cmd, out.Result, asserts)
 }

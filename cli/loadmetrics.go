@@ -35,9 +35,8 @@ const nativeSchema = 3
 
 // loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	proto string
-	began time.Time
-	loadDescs
+	began                                      time.Time
+	latency, answers, failures, target, misses *prometheus.Desc
 
 	mu       sync.Mutex
 	count    uint64
@@ -49,17 +48,12 @@ type loadMetrics struct {
 	targets  []load.TargetResult
 }
 
-// loadDescs describe the figures.
-type loadDescs struct{ latency, answers, failures, target, misses *prometheus.Desc }
-
-func newLoadMetrics(proto string) *loadMetrics {
+func newLoadMetrics() *loadMetrics {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("postage_load_"+name, help, labels, nil)
 	}
 	m := &loadMetrics{
-		proto: proto, began: time.Now(), classic: map[float64]uint64{}, native: map[int]int64{},
-	}
-	m.loadDescs = loadDescs{
+		began: time.Now(), classic: map[float64]uint64{}, native: map[int]int64{},
 		latency:  desc("latency_seconds", "From when a request was due, or sent at --rate max, to its answer, failures included."),
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
@@ -93,14 +87,9 @@ func (m *loadMetrics) told(in load.Interval) {
 	}
 }
 
-// Describe and Collect implement Prometheus' Collector.
-func (m *loadMetrics) Describe(to chan<- *prometheus.Desc) {
-	to <- m.latency
-	to <- m.answers
-	to <- m.failures
-	to <- m.target
-	to <- m.misses
-}
+// Describe and Collect implement Prometheus' Collector. What there is to describe depends on the
+// answers.
+func (m *loadMetrics) Describe(chan<- *prometheus.Desc) {}
 
 func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
@@ -161,7 +150,7 @@ func (f *loadFlags) openExport() (*loadExport, error) {
 	if f.prometheus == "" && f.prometheusWrite == "" {
 		return nil, nil
 	}
-	e := &loadExport{loadMetrics: newLoadMetrics(f.proto), registry: prometheus.NewPedanticRegistry()}
+	e := &loadExport{loadMetrics: newLoadMetrics(), registry: prometheus.NewPedanticRegistry()}
 	e.registry.MustRegister(e.loadMetrics)
 	if f.prometheusWrite != "" {
 		u, err := url.Parse(f.prometheusWrite)

@@ -57,7 +57,7 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 // The metrics agree with the result, in both kinds of histogram, and have names that Prometheus
 // approves of.
 func TestLoadMetrics(t *testing.T) {
-	m := newLoadMetrics("http1")
+	m := newLoadMetrics()
 	r := loaded(t, m.told)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"postage/internal/report"
 	"postage/load"
 )
@@ -19,7 +17,7 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 	if n := len(t.Requests); n > 1 {
 		what = fmt.Sprintf("%d requests, the first %s", n, what)
 	}
-	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, t.Request.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r, t.Proto), Seconds: s.page}
+	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, t.Request.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r), Seconds: s.page}
 	if r.Invalid() != "" {
 		return p
 	}
@@ -36,34 +34,33 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 }
 
 // loadForm is a result in the form that scripts read.
-func loadForm(r *load.Result, proto string) report.Load {
+func loadForm(r *load.Result) report.Load {
 	text := func(s string) *string {
 		if s == "" {
 			return nil
 		}
 		return &s
 	}
-	number := func(f float64) *float64 { return &f }
 	form := report.Load{
 		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, Server: (*report.LoadServer)(r.Server),
 	}
 	if r.Rate > 0 {
-		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
+		form.Rate, form.LateP99NS = new(r.Rate), new(float64(r.Late.ValueAtQuantile(99)))
 	}
 	form.Statuses = map[string]int64{}
 	for status, n := range r.Statuses {
 		form.Statuses[load.StatusName(status)] = n
 	}
 	if r.CPU >= 0 {
-		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
+		form.CPUSeconds, form.Busy = new(r.CPU.Seconds()), new(r.Busy())
 	}
 	if r.Sent+r.Received > 0 {
 		form.MessagesSent, form.MessagesReceived = &r.Sent, &r.Received
 	}
 	known := func(q float64) bool { return form.Valid && r.OnTime(q) }
-	if form.LatencyNS = quantiles(r.Latency, 1, known); r.MessageLatency != nil && form.Valid {
+	if form.LatencyNS = quantiles(r.Latency, 1, known); r.MessageLatency.Histogram != nil && form.Valid {
 		form.MessageLatencyNS = quantiles(r.MessageLatency, 1, func(float64) bool { return true })
 	}
 	for i := range r.Targets {
@@ -76,7 +73,7 @@ func loadForm(r *load.Result, proto string) report.Load {
 
 // quantiles are those of a histogram's latencies that are known, in units of so many ns, as scripts
 // read them.
-func quantiles(h *hdrhistogram.Histogram, unit float64, known func(q float64) bool) map[string]*float64 {
+func quantiles(h load.Histogram, unit float64, known func(q float64) bool) map[string]*float64 {
 	all := map[string]*float64{}
 	for _, q := range append([]float64{100}, load.Percentiles...) {
 		name := fmt.Sprintf("p%g", q)
@@ -84,8 +81,7 @@ func quantiles(h *hdrhistogram.Histogram, unit float64, known func(q float64) bo
 			name = "max"
 		}
 		if all[name] = nil; known(q) {
-			ns := float64(h.ValueAtQuantile(q)) * unit
-			all[name] = &ns
+			all[name] = new(float64(h.ValueAtQuantile(q)) * unit)
 		}
 	}
 	return all

@@ -33,33 +33,31 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	if f.html != "" {
 		s.page = []report.LoadSecond{}
 	}
-	create := func(name string) (*os.File, error) {
-		file, err := os.Create(name)
-		if err == nil {
-			s.files = append(s.files, file)
+	var err error
+	create := func(flag, name string) (file *os.File) {
+		if name != "" && err == nil {
+			if file, err = os.Create(name); err != nil {
+				err = fmt.Errorf("--%s: %w", flag, err)
+			} else {
+				s.files = append(s.files, file)
+			}
 		}
-		return file, err
+		return file
 	}
-	if f.csv != "" {
-		file, err := create(f.csv)
-		if err != nil {
-			return nil, fmt.Errorf("--csv: %w", err)
-		}
+	if file := create("csv", f.csv); file != nil {
 		s.csv = csv.NewWriter(file)
 		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "target"}))
 	}
-	if f.hlog != "" {
-		file, err := create(f.hlog)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--hdr-log: %w", err), s.close())
-		}
+	if file := create("hdr-log", f.hlog); file != nil {
 		s.hlog = hdrhistogram.NewHistogramLogWriter(file)
 		s.note(s.hlog.OutputLogFormatVersion())
 		s.note(s.hlog.OutputStartTime(s.began.UnixMilli()))
 		s.note(s.hlog.OutputLegend())
 	}
-	var err error
-	if s.export, err = f.openExport(); err != nil {
+	if err == nil {
+		s.export, err = f.openExport()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -123,7 +121,7 @@ func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhis
 func (s *loadSeconds) targets(r *load.Result) {
 	for _, t := range r.Targets {
 		if s.csv != nil {
-			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency, t.Name)
+			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency.Histogram, t.Name)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,17 +23,17 @@ import (
 // starts the built-in server, which stop ends.
 func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, pacer load.Pacer, stop func() error, err error) {
 	stop = func() error { return nil }
-	if pacer, err = f.pacer(); err != nil {
-		return nil, nil, stop, err
-	}
-	if t, err = f.bareTarget(); err != nil {
-		return nil, nil, stop, err
-	}
 	var u *url.URL
-	if len(args) > 0 {
-		if u, err = loadURL(args[0]); err != nil {
-			return nil, nil, stop, err
+	if pacer, err = f.pacer(); err == nil {
+		t, err = f.bareTarget()
+	}
+	if err == nil && len(args) > 0 {
+		if u, err = load.ParseURL(args[0]); err != nil {
+			err = hinted(err, "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
 		}
+	}
+	if err != nil {
+		return nil, nil, stop, err
 	}
 	switch {
 	case f.targets != "":
@@ -136,14 +135,6 @@ func withHeader(requests []load.Request, header http.Header) {
 			}
 		}
 	}
-}
-
-func loadURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-		return nil, hinted(fmt.Errorf("URL %q: want http://… or https://…", text), "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
-	}
-	return u, nil
 }
 
 func (f *loadFlags) trust() (*tls.Config, error) {

@@ -16,60 +16,37 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A bodyLine sends one request at a time over HTTP/1.1, and reads what is in the answers' bodies:
-// server-sent events or gRPC-Web.
-type bodyLine struct {
-	*roundTripper
-	events int // of server-sent events: how many end a request, 0 for none but the stream's end
-}
-
-// openBodies makes a line for each connection.
-func openBodies(_ context.Context, t *Target, p *Pool) error {
+// openBodies makes a line for each connection, which sends one request at a time over HTTP/1.1 and
+// reads what is in the answers' bodies: server-sent events or gRPC-Web.
+func openBodies(t *Target, p *Pool, read func(*Work, *http.Response) (answered time.Time, err error)) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
 		x := t.exchange()
 		p.closers = append(p.closers, x.close)
-		p.Lines = append(p.Lines, &bodyLine{t.roundTripper(x, take), t.Messages})
+		p.Lines = append(p.Lines, &roundTripper{exchange: x, target: t, take: take, read: read})
 	}
 	return nil
 }
 
-// Serve sends requests until no more are due. A stream of events is answered when its first event
-// comes, and a failure of what follows is its failure.
-func (l *bodyLine) Serve(ctx context.Context, w *Work) {
-	var first time.Time
-	l.read = webReply
-	if l.events >= 0 {
-		l.read = func(r *http.Response) (err error) { first, err = l.follow(w, r); return err }
-	}
-	for free := time.Now(); ; {
-		due, ok := w.Take(free)
-		if !ok {
-			return
-		}
-		first = time.Time{}
-		status, err := l.Send(ctx)
-		free = time.Now()
-		answered := free
-		if !first.IsZero() {
-			answered = first
-		}
-		w.done(l.group, due, answered, status, err)
-	}
+// openEvents asks for streams of events. A stream is answered when its first event comes, and a
+// failure of what follows is its failure. It ends after Target.Messages events, and for 0 when the
+// server ends it.
+func openEvents(_ context.Context, t *Target, p *Pool) error {
+	return openBodies(t, p, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
 }
 
 // follow reads a stream of events, as WHATWG's HTML standard has them (section 9.2), and measures
 // each from the one before. A comment, such as one that keeps the connection alive, is no event.
-func (l *bodyLine) follow(w *Work, r *http.Response) (first time.Time, err error) {
+func follow(w *Work, r *http.Response, most int) (first time.Time, err error) {
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
 		return first, fmt.Errorf("the answer is no stream of events: its content type is %q", kind)
 	}
 	var last time.Time
 	data, lines := false, bufio.NewReader(r.Body)
-	for events := 0; l.events == 0 || events < l.events; {
+	for events := 0; most == 0 || events < most; {
 		line, err := lines.ReadString('\n')
 		switch {
-		case errors.Is(err, io.EOF) && l.events == 0 && events > 0:
+		case errors.Is(err, io.EOF) && most == 0 && events > 0:
 			return first, nil
 		case errors.Is(err, io.EOF):
 			return first, fmt.Errorf("the stream ended after %d events", events)
@@ -126,8 +103,7 @@ func openWeb(ctx context.Context, t *Target, p *Pool) error {
 		r.Header.Set("X-Grpc-Web", "1")
 		r.Body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
 	}
-	t.Messages = -1
-	return openBodies(ctx, t, p)
+	return openBodies(t, p, func(_ *Work, r *http.Response) (now time.Time, err error) { return now, webReply(r) })
 }
 
 // call makes the request one of a method below its URL.

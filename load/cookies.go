@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// visitors gives each line's transport cookies of its own, as a browser has. Requests then differ
+// newVisitor gives a line's transport cookies of its own, as a browser has. Requests then differ
 // from one to the next.
-func visitors(tr http.RoundTripper) (http.RoundTripper, error) {
-	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-	return visitor{tr, jar}, err
+func newVisitor(tr http.RoundTripper) visitor {
+	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // which never fails
+	return visitor{tr, jar}
 }
 
 // A visitor stores the cookies of its answers and sends them back.
@@ -70,11 +70,8 @@ func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 	if c.conn != nil {
 		_ = c.conn.Close()
 	}
-	if c.target.Timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, c.target.Timeout)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := c.target.limited(ctx, "connection")
+	defer cancel()
 	addr := c.target.addr()
 	if c.target.network() == "unix" {
 		addr = "localhost:0" // dialPlain does not use it

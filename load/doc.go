@@ -8,7 +8,7 @@
 //	plan := load.Plan{Pacer: load.Constant{Rate: 500, For: time.Minute}, Lines: pool.Lines}
 //	result, err := load.Run(ctx, plan)
 //	…
-//	return result.WriteTable(os.Stdout, target.Proto)
+//	return result.WriteTable(os.Stdout)
 //
 // The pipeline is:
 //

@@ -132,9 +132,15 @@ func repliedWell(s *stream) error {
 	return nil
 }
 
-// grpcDialer has grpc-go connect as everything else does.
-func (t *Target) grpcDialer() grpc.DialOption {
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") })
+// grpcClient returns grpc-go's client, which connects as everything else does.
+func (t *Target) grpcClient() (*grpc.ClientConn, error) {
+	creds := insecure.NewCredentials()
+	if t.secure() {
+		creds = credentials.NewTLS(t.tls("h2"))
+	}
+	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(t.Request.host()),
+		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") }))
 }
 
 // findMethod finds the method's description, in a file or by asking the server.
@@ -185,11 +191,7 @@ func fromFile(ctx context.Context, path string, service protoreflect.FullName) (
 
 // reflected asks the server for the file of a service and the files that it imports.
 func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (protoreflect.Descriptor, error) {
-	creds := insecure.NewCredentials()
-	if t.secure() {
-		creds = credentials.NewTLS(t.tls("h2"))
-	}
-	conn, err := grpc.NewClient("passthrough:///"+t.addr(), t.grpcDialer(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(), grpc.WithNoProxy())
+	conn, err := t.grpcClient()
 	if err != nil {
 		return nil, err
 	}

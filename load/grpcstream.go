@@ -11,8 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -45,14 +43,9 @@ func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, reque
 	if t.Messages < 1 {
 		t.Messages = 1
 	}
-	creds := insecure.NewCredentials()
-	if t.secure() {
-		creds = credentials.NewTLS(t.tls("h2"))
-	}
 	take := inTurn(requests)
 	for range t.Conns {
-		conn, err := grpc.NewClient("passthrough:///"+t.addr(), t.grpcDialer(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(),
-			grpc.WithNoProxy(), grpc.WithAuthority(t.Request.host()))
+		conn, err := t.grpcClient()
 		if err != nil {
 			return err
 		}
@@ -77,11 +70,8 @@ func (asItIs) Name() string                       { return "proto" }
 
 // Connect makes the connection, which several lines share.
 func (l *streamLine) Connect(ctx context.Context) error {
-	if l.target.Timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, l.target.Timeout)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := l.target.limited(ctx, "connection")
+	defer cancel()
 	for l.conn.Connect(); ; {
 		switch state := l.conn.GetState(); state {
 		case connectivity.Ready:
@@ -98,15 +88,9 @@ func (l *streamLine) Connect(ctx context.Context) error {
 
 // Serve opens streams until no more are due.
 func (l *streamLine) Serve(ctx context.Context, w *Work) {
-	free := time.Now()
-	for {
-		due, ok := w.Take(free)
-		if !ok {
-			return
-		}
+	serve(w, func() outcome {
 		r := l.take()
 		err := l.stream(ctx, w, &r)
-		free = time.Now()
 		s, known := status.FromError(err)
 		code := int(s.Code())
 		switch {
@@ -121,17 +105,12 @@ func (l *streamLine) Serve(ctx context.Context, w *Work) {
 		default:
 			err = fmt.Errorf("%v: %s", s.Code(), s.Message())
 		}
-		w.done(r.group, due, free, code, err)
-	}
+		return outcome{r.group, time.Time{}, code, err}
+	})
 }
 
 func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) error {
-	var cancel context.CancelFunc
-	if l.target.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, l.target.Timeout)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
-	}
+	ctx, cancel := l.target.limited(ctx, "answer")
 	defer cancel() // cancel what is left of the stream
 	stream, err := l.conn.NewStream(metadata.NewOutgoingContext(ctx, r.fields), l.desc, l.method, l.options...)
 	if err != nil {

@@ -121,11 +121,11 @@ func TestStreams(t *testing.T) {
 		t.Errorf("server: a message took %.0f ns, a stream %.0f", m, s)
 	}
 	r = streams(t, "StreamingInputCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 10, 0)
-	if r.Failed() > 0 || r.Sent != 200 || r.Received != 20 || r.MessageLatency != nil {
+	if r.Failed() > 0 || r.Sent != 200 || r.Received != 20 || r.MessageLatency.Histogram != nil {
 		t.Errorf("client: %+v", r)
 	}
 	var table strings.Builder
-	if err := r.WriteTable(&table, "grpc"); err != nil || !strings.Contains(table.String(), "messages  200 sent, 20 received") {
+	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "messages  200 sent, 20 received") {
 		t.Errorf("%v\n%s", err, table.String())
 	}
 }

@@ -84,7 +84,7 @@ func getting(t *testing.T, portable bool, u *url.URL, dial func(ctx context.Cont
 
 // loose is a lane whose connections are not of a loop.
 func loose(t *testing.T, room int, verdict func(*stream) (int, error), r http2Request) *http2Lane {
-	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: newTally()}
+	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{Counts: newCounts(nil)}}
 	return newHTTP2Lane(&loop{work: work, free: ring{lanes: make([]lane, 1)}}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
 }
 

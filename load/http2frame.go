@@ -64,7 +64,7 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 		}
 		return nil
 	case h2.FrameGoAway:
-		return c.goAway(payload, now)
+		return c.goAway(payload)
 	case h2.FrameWindowUpdate:
 		return c.moreWindow(id, payload, now)
 	case h2.FramePushPromise:
@@ -233,7 +233,7 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 
 // goAway sends the requests that the server will not answer again, over another connection: RFC
 // 9113 section 6.8.
-func (c *http2Conn) goAway(payload []byte, now time.Time) error {
+func (c *http2Conn) goAway(payload []byte) error {
 	if len(payload) < 8 {
 		return errors.New("GOAWAY of a wrong length")
 	}

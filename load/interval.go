@@ -28,11 +28,10 @@ func (r *run) tellIntervals() (stop func()) {
 	if r.plan.Every == 0 || r.plan.Told == nil {
 		return func() {}
 	}
-	fresh := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, slowest.Microseconds(), 2) }
 	for _, t := range r.tallies {
-		t.interval = fresh()
+		t.interval = newMicroseconds()
 	}
-	sum := fresh()
+	sum := newMicroseconds()
 	var from time.Duration
 	tell := func() {
 		to := time.Since(r.start)
@@ -44,10 +43,10 @@ func (r *run) tellIntervals() (stop func()) {
 			t.interval.Reset()
 			in.Failed += t.intervalFailures
 			t.intervalFailures = 0
-			for status, n := range t.statuses {
+			for status, n := range t.Statuses {
 				in.Statuses[status] += n
 			}
-			for why, n := range t.errors {
+			for why, n := range t.Errors {
 				in.Errors[why] += n
 			}
 			t.mu.Unlock()

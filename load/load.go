@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"postage/internal/proc"
 )
 
@@ -49,19 +47,33 @@ type connecter interface {
 }
 
 func (l oneAtATime) Serve(ctx context.Context, w *Work) {
-	free := time.Now()
-	for {
+	serve(w, func() (o outcome) {
+		o.group = -1
+		o.status, o.err = l.Send(ctx)
+		return o
+	})
+}
+
+// An outcome is that of one request.
+type outcome struct {
+	group  int       // of its target, -1 for none
+	at     time.Time // when it was answered; zero for now
+	status int
+	err    error
+}
+
+// serve sends one request at a time.
+func serve(w *Work, send func() outcome) {
+	for free := time.Now(); ; {
 		due, ok := w.Take(free)
 		if !ok {
 			return
 		}
-		status, err := l.Send(ctx)
-		free = time.Now()
-		group := -1
-		if s, ok := l.Sender.(interface{ inGroup() int }); ok {
-			group = s.inGroup()
+		o := send()
+		if free = time.Now(); o.at.IsZero() {
+			o.at = free
 		}
-		w.done(group, due, free, status, err)
+		w.done(o.group, due, o.at, o.status, o.err)
 	}
 }
 
@@ -110,53 +122,36 @@ type Result struct {
 	// Achieved is, at a rate, the requests a second that were sent on time, while the plan lasted;
 	// without a rate, the answers a second.
 	Achieved float64
-	Planned  int64         // requests that were due, 0 where there was no rate
-	onTime   int64         // those of them that were sent while the plan lasted
-	Elapsed  time.Duration // from the first due to the last answer
-	Done     int64         // answers, errors included
-	// Unanswered is how many requests were due and had no answer when the plan was interrupted.
-	// Latency counts each as at least as long as it had waited, except for those of a fleet's
-	// worker that died.
-	Unanswered int64
-	Errors     map[string]int64
-	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
-	// Latency is the time from when a request was due, or sent if there was no rate, to its answer,
-	// in nanoseconds. Errors are included.
-	Latency *hdrhistogram.Histogram
-	// Late is how late requests were sent although there was room for them, in nanoseconds.
-	Late *hdrhistogram.Histogram
-	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
-	// nanoseconds, from the sending of a message to its answer, or for a server stream from one
-	// message to the next. It is nil if there were none.
-	Sent, Received int64
-	MessageLatency *hdrhistogram.Histogram
-	// CPU is the generator's own user and system time; -1 if it is not known.
-	CPU time.Duration
-	// busyCPU is the part of CPU used while the plan lasted, and busyFor how long that was; 0 means
-	// all of it.
-	busyCPU, busyFor time.Duration
-	// Processors is the number of processors that the generator could use.
-	Processors int
+	Planned  int64 // requests that were due, 0 where there was no rate
+	Done     int64 // answers, errors included
+	Counts
+	Use
 	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
 	// were not sent, or their worker died before it could report them.
 	NotSent int64
-	ended   time.Time // the last answer came
-	fault   string    // the worker of a fleet whose fault makes all latencies invalid
-	// Targets has the figures of each of Plan.Targets.
-	Targets []TargetResult
+	fault   string // the worker of a fleet whose fault makes all latencies invalid
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
 	// answered, and why.
 	Interrupted bool
 	GaveUp      string
+	// Server is what the server used, nil if that is not known.
+	Server *ServerUse
 }
 
-// TargetResult is what was measured of one target: its answers, and how many of them failed. Its
-// latencies are in microseconds.
-type TargetResult struct {
-	Name         string
-	Done, Failed int64
-	Latency      *hdrhistogram.Histogram
+// Use is what a run used.
+type Use struct {
+	Elapsed time.Duration // from the first due to the last answer
+	// CPU is the generator's own user and system time; -1 if it is not known.
+	CPU time.Duration
+	// BusyCPU is the part of CPU used while the plan lasted, and BusyFor how long that was; 0 means
+	// all of it.
+	BusyCPU, BusyFor time.Duration
+	// Processors is the number of processors that the generator could use.
+	Processors int
 }
+
+// sumUp completes a result whose counts are complete.
+func (r *Result) sumUp() { r.Done, r.Errors = r.Latency.TotalCount()-r.Unanswered, r.reasons() }
 
 // Failed returns the number of requests whose answer was not a success, or that had none.
 func (r *Result) Failed() int64 {
@@ -190,10 +185,13 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r.requests, r.arrive = requests, r.plan.arrivals()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
-		r.tallies[i] = newTally()
-		r.tallies[i].targets = make([]targetTally, len(p.Targets))
+		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
 	}
-	connect(ctx, p.Lines)
+	connect(p.Lines, func(line Line) {
+		if c, ok := line.(connecter); ok {
+			_ = c.Connect(ctx) // a request that needs a connection makes it again, and fails with its error
+		}
+	})
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -296,19 +294,16 @@ func (r *run) leaveRest() {
 // connectors is the number of connections that are made at a time.
 const connectors = 64
 
-// connect connects all lines before the first request is due. It reports no errors: a request that
-// needs a connection makes it again, and fails with its error.
-func connect(ctx context.Context, lines []Line) {
+// connect has each connect, before the first request is due.
+func connect[T any](all []T, one func(T)) {
 	turn := make(chan struct{}, connectors)
 	var group sync.WaitGroup
-	for _, line := range lines {
-		if c, ok := line.(connecter); ok {
-			turn <- struct{}{}
-			group.Go(func() {
-				_ = c.Connect(ctx)
-				<-turn
-			})
-		}
+	for _, each := range all {
+		turn <- struct{}{}
+		group.Go(func() {
+			one(each)
+			<-turn
+		})
 	}
 	group.Wait()
 }
@@ -353,14 +348,14 @@ func (u *usage) measure(start time.Time) {
 
 // soFar returns what was measured so far.
 func (r *run) soFar() *Result {
-	sum := newTally()
-	sum.ended = r.start
+	result := &Result{Counts: newCounts(nil), Rate: r.rate, Use: Use{Elapsed: max(0, time.Since(r.start)), CPU: -1, Processors: runtime.GOMAXPROCS(0)}}
+	result.ended = r.start
 	for _, t := range r.tallies {
-		sum.add(t)
+		t.mu.Lock()
+		result.add(&t.Counts)
+		t.mu.Unlock()
 	}
-	result := sum.result(r.plan.Targets)
-	result.Rate, result.Elapsed, result.CPU, result.Processors = r.rate, max(0, time.Since(r.start)), -1, runtime.GOMAXPROCS(0)
-	result.ended = sum.ended
+	result.sumUp()
 	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - r.cpu.before
 	}
@@ -371,7 +366,7 @@ func (r *run) result() *Result {
 	r.cpu.measure(r.start)
 	result := r.soFar()
 	result.Elapsed, result.Interrupted = result.ended.Sub(r.start), r.ctx.Err() != nil
-	result.busyFor, result.busyCPU = r.cpu.For, r.cpu.busy
+	result.BusyFor, result.BusyCPU = r.cpu.For, r.cpu.busy
 	lasts := r.end.Sub(r.start)
 	if cause := context.Cause(r.ctx); result.Interrupted && !errors.Is(cause, context.Canceled) {
 		result.GaveUp = cause.Error()
@@ -379,12 +374,12 @@ func (r *run) result() *Result {
 	if result.Interrupted {
 		result.Elapsed = max(result.Elapsed, r.cpu.For)
 	} else {
-		result.busyFor = max(r.cpu.For, lasts) // all may have been answered before the plan's end
+		result.BusyFor = max(r.cpu.For, lasts) // all may have been answered before the plan's end
 	}
 	answered, span := result.Done, result.Elapsed
 	if r.paced() {
 		result.Planned = r.planned
-		answered, span = result.onTime, lasts
+		answered, span = result.SentOnTime, lasts
 		if result.Interrupted {
 			// n requests take n intervals: the last is due one interval before the end.
 			span = time.Duration(float64(r.planned) / r.rate * 1e9)

@@ -126,7 +126,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 		t.Errorf("%.1f requests a second were achieved of %.1f", r.Achieved, r.Rate)
 	}
 	var table bytes.Buffer
-	if err := r.WriteTable(&table, "http1"); err != nil || !strings.Contains(table.String(), "interrupted") {
+	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "interrupted") {
 		t.Errorf("%v, %q", err, table.String())
 	}
 }
@@ -153,7 +153,7 @@ func TestErrorsAreCounted(t *testing.T) {
 
 func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	t.Parallel()
-	r := &Result{Rate: 100, Achieved: 100, Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond, Latency: newTally().latency, Late: newTally().late}
+	r := &Result{Rate: 100, Achieved: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond}}
 	for range 100 {
 		record(r.Latency, 10*time.Millisecond)
 		record(r.Late, 100*time.Microsecond)
@@ -165,7 +165,7 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 			t.Errorf("invalid: %q, want %q", got, want)
 		}
 		var table, hgrm bytes.Buffer
-		if err := r.WriteTable(&table, "http1"); err != nil {
+		if err := r.WriteTable(&table); err != nil {
 			t.Fatal(err)
 		}
 		if shown := strings.Contains(table.String(), "p99"); shown != (want == "") {
@@ -369,8 +369,8 @@ func TestHost(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 		})},
 	}
-	if _, err := s.Send(t.Context()); err != nil || host != "example.com" {
-		t.Errorf("addressed to %q, %v", host, err)
+	if o := s.send(t.Context(), nil); o.err != nil || host != "example.com" {
+		t.Errorf("addressed to %q, %v", host, o.err)
 	}
 }
 

@@ -128,24 +128,17 @@ func (l *loop) Close() error {
 
 // Connect makes all connections.
 func (l *loop) Connect(ctx context.Context) error {
-	turn := make(chan struct{}, connectors)
-	var group sync.WaitGroup
 	var adopting sync.Mutex
-	for _, one := range l.lanes {
+	connect(l.lanes, func(one lane) {
 		if one.connected() || ctx.Err() != nil {
-			continue
+			return
 		}
-		turn <- struct{}{}
-		group.Go(func() {
-			defer func() { <-turn }()
-			if conn, err := l.making.dial(ctx); err == nil {
-				adopting.Lock()
-				defer adopting.Unlock()
-				_ = one.adopt(conn, time.Now())
-			}
-		})
-	}
-	group.Wait()
+		if conn, err := l.making.dial(ctx); err == nil {
+			adopting.Lock()
+			defer adopting.Unlock()
+			_ = one.adopt(conn, time.Now())
+		}
+	})
 	return ctx.Err()
 }
 

@@ -99,10 +99,10 @@ func TestBusyIsNotDiluted(t *testing.T) {
 	if r.CPU < 0 {
 		t.Skip("the process's CPU time is not known here")
 	}
-	if r.Elapsed < 2*time.Second || r.busyFor < 300*time.Millisecond || r.busyFor >= r.Elapsed {
-		t.Errorf("busy in %v of %v, want 300ms of 2s", r.busyFor, r.Elapsed)
+	if r.Elapsed < 2*time.Second || r.BusyFor < 300*time.Millisecond || r.BusyFor >= r.Elapsed {
+		t.Errorf("busy in %v of %v, want 300ms of 2s", r.BusyFor, r.Elapsed)
 	}
-	if want := r.busyCPU.Seconds() / r.busyFor.Seconds() / float64(r.Processors); r.Busy() != want || want == 0 {
+	if want := r.BusyCPU.Seconds() / r.BusyFor.Seconds() / float64(r.Processors); r.Busy() != want || want == 0 {
 		t.Errorf("busy %.2f, want %.2f", r.Busy(), want)
 	}
 }
@@ -123,7 +123,7 @@ func TestLatenessOfTheTail(t *testing.T) {
 		t.Fatal(why)
 	}
 	var table strings.Builder
-	if err := r.WriteTable(&table, "http1"); err != nil {
+	if err := r.WriteTable(&table); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(table.String(), "p99.9   10ms") || !strings.Contains(table.String(), "p99.99  n/a") || !strings.Contains(table.String(), "max     n/a") {
@@ -132,8 +132,9 @@ func TestLatenessOfTheTail(t *testing.T) {
 }
 
 func fabricated() *Result {
-	sum := newTally()
-	return &Result{Rate: 100, Achieved: 100, Planned: 100, onTime: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Latency: sum.latency, Late: sum.late}
+	r := &Result{Rate: 100, Achieved: 100, Planned: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
+	r.SentOnTime = 100
+	return r
 }
 
 // At random times, requests come as often as asked for on average, and unevenly.
@@ -183,7 +184,7 @@ func TestBusyOfAShortRun(t *testing.T) {
 		}
 		return nil
 	}))})
-	if err != nil || r.busyFor < 500*time.Millisecond {
-		t.Errorf("%v, busy for %v", err, r.busyFor)
+	if err != nil || r.BusyFor < 500*time.Millisecond {
+		t.Errorf("%v, busy for %v", err, r.BusyFor)
 	}
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,19 @@ import (
 type answering struct{}
 
 func (answering) Send(context.Context) (int, error) { return 200, nil }
+
+// reported is a result's part as it comes from a worker.
+func reported(t *testing.T, r *Result) (part Part) {
+	t.Helper()
+	text, err := json.Marshal(r.Part())
+	if err == nil {
+		err = json.Unmarshal(text, &part)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
 
 // The requests of a plan are divided among its workers, none twice and none left out. Their
 // histograms are added bucket by bucket, in any order, however often they are reported.
@@ -29,28 +43,19 @@ func TestMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum.Merge(result.Latency)
-		result.onTime = result.Done // a busy machine may be late
-		part, err := result.Part()
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum.Merge(result.Latency.Histogram)
+		result.SentOnTime = result.Done // a busy machine may be late
+		part := reported(t, result)
 		part.Worker, part.Invalid = i, ""
 		parts = append(parts, part)
 	}
-	merged, err := Merge(&plan, parts, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := Merge(&plan, parts, time.Hour)
 	if merged.Planned != 1001 || merged.Done != 1001 || merged.NotSent != 0 || !merged.Latency.Equals(sum) {
 		t.Errorf("planned %d, done %d, not sent %d, equal %v", merged.Planned, merged.Done, merged.NotSent, merged.Latency.Equals(sum))
 	}
 	slices.Reverse(parts)
 	parts[0].Invalid = "late"
-	again, err := Merge(&plan, parts[:2], time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := Merge(&plan, parts[:2], time.Hour)
 	if why := again.Shortfall(); !strings.HasSuffix(why, "workers ended early") {
 		t.Errorf("without worker 0: %q", why)
 	}
@@ -73,17 +78,11 @@ func TestMergePoisson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, err := result.Part()
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := reported(t, result)
 		part.Worker = i
 		parts = append(parts, part)
 	}
-	merged, err := Merge(&plan, parts, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := Merge(&plan, parts, time.Hour)
 	if merged.Planned == 1000 || merged.Planned < 850 || merged.Planned > 1150 || merged.Done != merged.Planned || merged.NotSent != 0 {
 		t.Errorf("planned %d, done %d, not sent %d", merged.Planned, merged.Done, merged.NotSent)
 	}
@@ -107,7 +106,7 @@ func TestMergePoisson(t *testing.T) {
 // stopped is judged by the time that it lasted.
 func TestMergeAccount(t *testing.T) {
 	t.Parallel()
-	under := &Result{Latency: newLatencies(), Late: newLatencies(), onTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}
+	under := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), SentOnTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}}
 	for range 50 {
 		record(under.Latency, time.Millisecond)
 	}
@@ -116,24 +115,18 @@ func TestMergeAccount(t *testing.T) {
 	}
 	record(under.MessageLatency, time.Second)
 	under.Done = 50
-	unsent := &Result{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}
+	unsent := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}}
 	for range 30 {
 		record(unsent.Latency, time.Second)
 	}
 	unsent.Done = 30
 	var parts []Part
 	for i, r := range []*Result{under, unsent} {
-		part, err := r.Part()
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := reported(t, r)
 		part.Worker, part.Invalid = i, ""
 		parts = append(parts, part)
 	}
-	r, err := Merge(&Plan{Pacer: Constant{100, 2 * time.Second}}, parts, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := Merge(&Plan{Pacer: Constant{100, 2 * time.Second}}, parts, time.Second)
 	if r.Done != 80 || r.Unanswered != 10 || r.NotSent != 110 || r.Failed() != 30 {
 		t.Errorf("%d done, %d unanswered, %d not sent, %d failed: want 80, 10, 110, 30", r.Done, r.Unanswered, r.NotSent, r.Failed())
 	}
@@ -171,22 +164,19 @@ func TestMergeTargets(t *testing.T) {
 			record(r.Latency, time.Millisecond)
 		}
 		for _, name := range []string{"GET /a", "GET /b"} {
-			of := targetTally{}
+			of := TargetResult{Name: name, Failed: i}
 			for range 5 {
 				of.done(time.Duration(i+1)*time.Millisecond, nil)
 			}
-			r.Targets = append(r.Targets, TargetResult{name, 5, i, of.latency})
+			r.Targets = append(r.Targets, of)
 		}
-		part, err := r.Part()
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := reported(t, r)
 		part.Worker = int(i)
 		parts = append(parts, part)
 	}
-	merged, err := Merge(&Plan{Pacer: Constant{30, time.Second}, Workers: 3}, parts, time.Hour)
-	if err != nil || len(merged.Targets) != 2 {
-		t.Fatalf("%v, %+v", err, merged)
+	merged := Merge(&Plan{Pacer: Constant{30, time.Second}, Workers: 3}, parts, time.Hour)
+	if len(merged.Targets) != 2 {
+		t.Fatalf("%+v", merged)
 	}
 	for _, of := range merged.Targets {
 		if of.Done != 15 || of.Failed != 3 || of.Latency.Max()/1000 != 3 || of.Latency.Min()/1000 != 1 {

@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,16 +103,17 @@ func (r *Replay) schedule(speed float64) {
 	}
 }
 
-// add adds a request to a path of base, if the entry is one.
-func (r *Replay) add(at time.Time, method, target string, base *url.URL) {
+// add adds a request to a path of base, and returns it; nil if the entry is none.
+func (r *Replay) add(at time.Time, method, target string, base *url.URL) *Request {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || !strings.HasPrefix(u.Path, "/") || !token.MatchString(method) || method == http.MethodConnect {
 		r.LeftOut++
-		return
+		return nil
 	}
 	u.Scheme, u.Host, u.User = base.Scheme, base.Host, base.User
 	r.Requests = append(r.Requests, Request{Method: method, URL: u, Header: http.Header{}})
 	r.at = append(r.at, at)
+	return &r.Requests[len(r.Requests)-1]
 }
 
 var token = regexp.MustCompile("^[A-Z]+$")
@@ -219,29 +221,21 @@ func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
 	host := ""
 	for i, entry := range entries {
 		u, err := url.Parse(entry.Request.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-			r.LeftOut++
-			continue
+		other := err != nil || u.Scheme != "http" && u.Scheme != "https"
+		if !other && host == "" {
+			host, base = u.Host, cmp.Or(base, u)
 		}
-		if host == "" {
-			host = u.Host
-			if base == nil {
-				base = u
-			}
-		}
-		if u.Host != host {
+		if other || u.Host != host {
 			r.LeftOut++
 			continue
 		}
 		if entry.StartedDateTime.IsZero() {
 			return fmt.Errorf("entry %d has no startedDateTime", i+1)
 		}
-		before := len(r.Requests)
-		r.add(entry.StartedDateTime, entry.Request.Method, u.RequestURI(), base)
-		if len(r.Requests) == before {
+		request := r.add(entry.StartedDateTime, entry.Request.Method, u.RequestURI(), base)
+		if request == nil {
 			continue
 		}
-		request := &r.Requests[before]
 		for _, h := range entry.Request.Headers {
 			switch strings.ToLower(h.Name) {
 			case "host", "connection", "content-length", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade":

@@ -13,9 +13,9 @@ import (
 // Percentiles are the percentiles that a table shows.
 var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
 
-// WriteTable writes a protocol's result for people. In place of latencies that are not the
-// server's, it writes the reason.
-func (r *Result) WriteTable(w io.Writer, proto string) error {
+// WriteTable writes a result for people. In place of latencies that are not the server's, it writes
+// the reason.
+func (r *Result) WriteTable(w io.Writer) error {
 	var table bytes.Buffer
 	p := func(format string, a ...any) { fmt.Fprintf(&table, format+"\n", a...) }
 	if r.Rate > 0 {
@@ -49,7 +49,7 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	if r.Sent+r.Received > 0 {
 		p("messages  %d sent, %d received", r.Sent, r.Received)
 	}
-	if h := r.MessageLatency; h != nil && r.Invalid() == "" {
+	if h := r.MessageLatency; h.Histogram != nil && r.Invalid() == "" {
 		p("  each    p50 %v, p99 %v, max %v", rounded(h.ValueAtQuantile(50)), rounded(h.ValueAtQuantile(99)), rounded(h.Max()))
 	}
 	if why := r.Shortfall(); why != "" {
@@ -62,6 +62,9 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 		if r.Unanswered > 0 {
 			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)
 		}
+	}
+	if r.Server != nil && r.Done > 0 {
+		p("server    %s", r.Server.text(r))
 	}
 	_, err := table.WriteTo(w)
 	return err

@@ -51,56 +51,47 @@ func openExchanges(_ context.Context, t *Target, p *Pool) error {
 		x := t.exchange()
 		p.closers = append(p.closers, x.close)
 		for range users {
-			line := t.roundTripper(x, take)
+			line := &roundTripper{exchange: x, target: t, take: take}
 			if t.Cookies {
-				var err error
-				if line.RoundTripper, err = visitors(x.RoundTripper); err != nil {
-					return err
-				}
+				line.RoundTripper = newVisitor(x.RoundTripper)
 			}
-			p.Lines = append(p.Lines, OneAtATime(line))
+			p.Lines = append(p.Lines, line)
 		}
 	}
 	return nil
 }
 
-// roundTripper sends one request at a time over an exchange.
+// A roundTripper is a line that sends one request at a time over an exchange.
 type roundTripper struct {
 	exchange
 	target *Target
 	take   func() Request
-	late   error                      // the error of a request that takes too long
-	read   func(*http.Response) error // what a successful answer says; nil to read past it
-	buf    []byte
-	group  int // of the last request
+	// read reads what a successful answer says, and returns when it was answered, zero for now; nil
+	// to read past it.
+	read func(w *Work, r *http.Response) (answered time.Time, err error)
+	buf  []byte
 }
-
-func (t *Target) roundTripper(x exchange, take func() Request) *roundTripper {
-	return &roundTripper{exchange: x, target: t, take: take, late: t.late("answer")}
-}
-
-func (s *roundTripper) inGroup() int { return s.group }
 
 // Connect makes the connection that the transport will ask for.
-func (s *roundTripper) Connect(ctx context.Context) error { return s.connect(ctx) }
+func (l *roundTripper) Connect(ctx context.Context) error { return l.connect(ctx) }
 
-// Send sends the request and reads the whole answer.
-func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
-	if s.target.Timeout == 0 {
-		return s.send(ctx)
-	}
-	limited, cancel := context.WithTimeout(ctx, s.target.Timeout)
-	defer cancel()
-	status, err = s.send(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return 0, s.late
-	}
-	return status, err
+// Serve sends requests until no more are due.
+func (l *roundTripper) Serve(ctx context.Context, w *Work) {
+	serve(w, func() outcome {
+		limited, cancel := l.target.limited(ctx, "answer")
+		defer cancel()
+		o := l.send(limited, w)
+		if o.err != nil && limited.Err() != nil && ctx.Err() == nil {
+			o.status, o.err = 0, context.Cause(limited)
+		}
+		return o
+	})
 }
 
-func (s *roundTripper) send(ctx context.Context) (status int, err error) {
-	request := s.take()
-	s.group = request.group
+// send sends a request and reads the whole answer.
+func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
+	request := l.take()
+	o.group = request.group
 	r := (&http.Request{
 		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header,
 	}).WithContext(ctx)
@@ -108,30 +99,32 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 		r.Body = io.NopCloser(bytes.NewReader(request.Body))
 		r.ContentLength = int64(len(request.Body))
 	}
-	response, err := s.RoundTrip(r)
+	response, err := l.RoundTrip(r)
 	if err != nil {
-		return 0, err
+		o.err = err
+		return o
 	}
 	defer response.Body.Close()
-	if s.read != nil && s.target.unsuccessful(response.StatusCode) == nil {
+	o.status, o.err = response.StatusCode, l.target.unsuccessful(response.StatusCode)
+	if l.read != nil && o.err == nil {
 		body := &endedBody{ReadCloser: response.Body}
 		response.Body = body
-		if err = s.read(response); !body.ended {
-			err = errors.Join(err, s.close()) // the connection carries no other request
+		if o.at, o.err = l.read(w, response); !body.ended {
+			o.err = errors.Join(o.err, l.close()) // the connection carries no other request
 		}
-		return response.StatusCode, err
+		return o
 	}
-	if s.buf == nil {
-		s.buf = make([]byte, 16<<10)
+	if l.buf == nil {
+		l.buf = make([]byte, 16<<10)
 	}
 	for {
-		if _, err = response.Body.Read(s.buf); err == io.EOF {
-			break
+		if _, err = response.Body.Read(l.buf); err == io.EOF {
+			return o
 		} else if err != nil {
-			return 0, err
+			o.status, o.err = 0, err
+			return o
 		}
 	}
-	return response.StatusCode, s.target.unsuccessful(response.StatusCode)
 }
 
 // An endedBody knows whether it was read to its end.
@@ -165,11 +158,8 @@ func (d *quicDialer) connect(ctx context.Context) (err error) {
 		return nil
 	}
 	d.tried = true
-	if d.target.Timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, d.target.Timeout)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := d.target.limited(ctx, "connection")
+	defer cancel()
 	d.ready, err = quic.DialAddr(ctx, d.target.addr(), d.target.tls(http3.NextProtoH3), quicConfig)
 	return err
 }

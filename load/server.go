@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -136,34 +135,26 @@ func (s *ServerFigures) Since(before *ServerFigures) *ServerUse {
 	}
 	out := &ServerUse{CPUSeconds: (s.cpu - before.cpu).Seconds()}
 	if s.hasAllocs {
-		bytes, objects := s.bytes-before.bytes, s.objects-before.objects
-		out.Bytes, out.Allocations = &bytes, &objects
+		out.Bytes, out.Allocations = new(s.bytes-before.bytes), new(s.objects-before.objects)
 	}
 	if s.hasGarbages {
-		n := s.collections - before.collections
-		out.Collections = &n
+		out.Collections = new(s.collections - before.collections)
 	}
 	return out
 }
 
-// WriteTable writes for people what a server used for each request, failures included; nothing for
-// nil.
-func (s *ServerUse) WriteTable(w io.Writer, r *Result) error {
-	if s == nil || r.Done == 0 {
-		return nil
-	}
+// text says what a server used for each request, failures included.
+func (s *ServerUse) text(r *Result) string {
 	if s.CPUSeconds < 0 {
-		_, err := fmt.Fprintln(w, "server    CPU time n/a: it was started anew meanwhile")
-		return err
+		return "CPU time n/a: it was started anew meanwhile"
 	}
 	n := float64(r.Done)
-	text := fmt.Sprintf("server    %v of CPU time a request, %.0f%% of a processor", time.Duration(s.CPUSeconds/n*1e9).Round(10*time.Nanosecond), 100*s.CPUSeconds/max(r.Elapsed, time.Millisecond).Seconds())
+	text := fmt.Sprintf("%v of CPU time a request, %.0f%% of a processor", time.Duration(s.CPUSeconds/n*1e9).Round(10*time.Nanosecond), 100*s.CPUSeconds/max(r.Elapsed, time.Millisecond).Seconds())
 	if s.Bytes != nil {
 		text += fmt.Sprintf(", %.0f bytes in %.1f allocations a request", *s.Bytes/n, *s.Allocations/n)
 	}
 	if s.Collections != nil {
 		text += fmt.Sprintf(", %.0f garbage collections", *s.Collections)
 	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	return text
 }

@@ -15,19 +15,64 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
+// Counts are what was counted of requests: on some lines, by a worker of a fleet, or in all.
+type Counts struct {
+	// SentOnTime is how many requests were sent while the plan lasted, at a rate.
+	SentOnTime int64
+	// Unanswered is how many requests were due and had no answer when the plan was interrupted.
+	// Latency counts each as at least as long as it had waited, except for those of a fleet's
+	// worker that died.
+	Unanswered int64
+	Errors     map[string]int64
+	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
+	// Latency is the time from when a request was due, or sent if there was no rate, to its answer,
+	// in nanoseconds. Errors are included.
+	Latency Histogram
+	// Late is how late requests were sent although there was room for them, in nanoseconds.
+	Late Histogram
+	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
+	// nanoseconds, from the sending of a message to its answer, or for a server stream from one
+	// message to the next. It has no histogram if there were none.
+	Sent, Received int64
+	MessageLatency Histogram
+	// Targets has the figures of each of Plan.Targets.
+	Targets []TargetResult
+	ended   time.Time // when the last answer came
+}
+
+// TargetResult is what was measured of one target: its answers, and how many of them failed. Its
+// latencies are in microseconds.
+type TargetResult struct {
+	Name         string
+	Done, Failed int64
+	Latency      Histogram
+}
+
+// A Histogram is written in HdrHistogram's compressed form, in JSON too.
+type Histogram struct{ *hdrhistogram.Histogram }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Histogram) MarshalText() ([]byte, error) {
+	if h.Histogram == nil {
+		return nil, nil
+	}
+	return h.EncodeV2()
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Histogram) UnmarshalText(text []byte) (err error) {
+	if len(text) > 0 {
+		h.Histogram, err = hdrhistogram.Decode(text)
+	}
+	return err
+}
+
 // A tally counts the outcomes of requests. Several lines share one: a tally for each connection
 // would take 0.5 MB apiece.
 type tally struct {
-	mu            sync.Mutex
-	latency, late *hdrhistogram.Histogram // in nanoseconds
-	errors        map[string]int64
-	statuses      map[int]int64
+	mu sync.Mutex
+	Counts
 	intervalTally
-	ended      time.Time // when the last answer came
-	onTime     int64     // requests that were sent while the plan lasted
-	unanswered int64     // requests that were given up by an interruption
-	messageTally
-	targets []targetTally
 }
 
 // An intervalTally counts the answers since the interval began, in microseconds; nil if Plan.Every
@@ -37,114 +82,96 @@ type intervalTally struct {
 	intervalFailures int64
 }
 
-// A messageTally counts the messages of streams, with the latencies of those that have one; nil
-// before the first.
-type messageTally struct {
-	sent, received int64
-	messages       *hdrhistogram.Histogram
-}
-
-// A targetTally counts the answers of one target. Latencies are in microseconds, and nil before the
-// first.
-type targetTally struct {
-	latency *hdrhistogram.Histogram
-	failed  int64
-}
-
-func (t *targetTally) done(d time.Duration, err error) {
-	t.open()
-	_ = t.latency.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
-	if err != nil {
-		t.failed++
-	}
-}
-
-func (t *targetTally) open() {
-	if t.latency == nil {
-		t.latency = hdrhistogram.New(1, slowest.Microseconds(), 2)
-	}
-}
-
 // slowest is the longest latency that is recorded; longer ones count as this.
 const slowest = 10 * time.Minute
 
-func newLatencies() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, slowest.Nanoseconds(), 3)
+func newLatencies() Histogram {
+	return Histogram{hdrhistogram.New(1, slowest.Nanoseconds(), 3)}
 }
 
-func newTally() *tally {
-	return &tally{
-		latency: newLatencies(),
-		late:    newLatencies(),
-		errors:  map[string]int64{}, statuses: map[int]int64{},
+// newMicroseconds is of less resolution, and takes a fraction of the memory.
+func newMicroseconds() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, slowest.Microseconds(), 2)
+}
+
+func newCounts(targets []string) Counts {
+	c := Counts{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{}, Statuses: map[int]int64{}}
+	for _, name := range targets {
+		c.Targets = append(c.Targets, TargetResult{Name: name})
 	}
+	return c
 }
 
 // done counts an answer. The tally is locked.
 func (t *tally) done(due, now time.Time, status int, err error) {
 	t.ended = later(t.ended, now)
-	record(t.latency, now.Sub(due))
+	record(t.Latency, now.Sub(due))
 	if status != 0 {
-		t.statuses[status]++
+		t.Statuses[status]++
 	}
 	if err != nil {
 		t.failed(reason(err))
 		t.intervalFailures++
 	}
 	if t.interval != nil {
-		_ = t.interval.RecordValue(min(max(1, now.Sub(due).Microseconds()), slowest.Microseconds()))
+		recordMicroseconds(t.interval, now.Sub(due))
 	}
 }
 
-func record(h *hdrhistogram.Histogram, d time.Duration) {
+func record(h Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
 }
 
-// add adds the counts of another tally, which must not count any more.
-func (t *tally) add(other *tally) {
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	t.latency.Merge(other.latency)
-	t.late.Merge(other.late)
-	for why, n := range other.errors {
-		t.errors[why] += n
-	}
-	for status, n := range other.statuses {
-		t.statuses[status] += n
-	}
-	t.ended = later(t.ended, other.ended)
-	t.onTime += other.onTime
-	t.unanswered += other.unanswered
-	for i := range other.targets {
-		if i == len(t.targets) {
-			t.targets = append(t.targets, targetTally{})
-		}
-		t.targets[i].open()
-		if from := other.targets[i]; from.latency != nil {
-			t.targets[i].latency.Merge(from.latency)
-			t.targets[i].failed += from.failed
-		}
-	}
-	t.sent += other.sent
-	t.received += other.received
-	if other.messages != nil {
-		if t.messages == nil {
-			t.messages = newLatencies()
-		}
-		t.messages.Merge(other.messages)
+func recordMicroseconds(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
+}
+
+func (t *TargetResult) open() {
+	if t.Latency.Histogram == nil {
+		t.Latency.Histogram = newMicroseconds()
 	}
 }
 
-// result has the counts, of targets with these names.
-func (t *tally) result(targets []string) *Result {
-	r := &Result{
-		onTime: t.onTime, Done: t.latency.TotalCount() - t.unanswered, Unanswered: t.unanswered, Errors: t.reasons(), Statuses: t.statuses,
-		Latency: t.latency, Late: t.late, Sent: t.sent, Received: t.received, MessageLatency: t.messages,
+func (t *TargetResult) done(d time.Duration, err error) {
+	t.open()
+	recordMicroseconds(t.Latency.Histogram, d)
+	if t.Done++; err != nil {
+		t.Failed++
 	}
-	for i, of := range t.targets {
-		r.Targets = append(r.Targets, TargetResult{targets[i], of.latency.TotalCount(), of.failed, of.latency})
+}
+
+// add adds other counts, which must not change meanwhile.
+func (c *Counts) add(other *Counts) {
+	c.Latency.Merge(other.Latency.Histogram)
+	c.Late.Merge(other.Late.Histogram)
+	for why, n := range other.Errors {
+		c.Errors[why] += n
 	}
-	return r
+	for status, n := range other.Statuses {
+		c.Statuses[status] += n
+	}
+	c.ended = later(c.ended, other.ended)
+	c.SentOnTime += other.SentOnTime
+	c.Unanswered += other.Unanswered
+	for i, from := range other.Targets {
+		if i == len(c.Targets) {
+			c.Targets = append(c.Targets, TargetResult{Name: from.Name})
+		}
+		to := &c.Targets[i]
+		if to.open(); from.Done > 0 {
+			to.Latency.Merge(from.Latency.Histogram)
+			to.Done += from.Done
+			to.Failed += from.Failed
+		}
+	}
+	c.Sent += other.Sent
+	c.Received += other.Received
+	if other.MessageLatency.Histogram != nil {
+		if c.MessageLatency.Histogram == nil {
+			c.MessageLatency = newLatencies()
+		}
+		c.MessageLatency.Merge(other.MessageLatency.Histogram)
+	}
 }
 
 // mostReasons is how many reasons for failures are told apart; all others are otherReason.
@@ -155,23 +182,23 @@ const (
 
 // failed counts a failure.
 func (t *tally) failed(why string) {
-	if _, known := t.errors[why]; !known && len(t.errors) >= 2*mostReasons {
+	if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
 		why = otherReason
 	}
-	t.errors[why]++
+	t.Errors[why]++
 }
 
 // reasons returns the most frequent reasons, and the others as one.
-func (t *tally) reasons() map[string]int64 {
-	names := slices.SortedFunc(maps.Keys(t.errors), func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.errors[b], t.errors[a]), strings.Compare(a, b))
+func (c *Counts) reasons() map[string]int64 {
+	names := slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Errors[b], c.Errors[a]), strings.Compare(a, b))
 	})
 	out := map[string]int64{}
 	for i, why := range names {
 		if i < mostReasons {
-			out[why] += t.errors[why]
+			out[why] += c.Errors[why]
 		} else {
-			out[otherReason] += t.errors[why]
+			out[otherReason] += c.Errors[why]
 		}
 	}
 	return out

@@ -82,9 +82,9 @@ func TestCountingIsSmall(t *testing.T) {
 // One microsecond and one and a half are told apart.
 func TestResolution(t *testing.T) {
 	t.Parallel()
-	sum := newTally()
-	record(sum.latency, 1300*time.Nanosecond)
-	if got := sum.latency.ValueAtQuantile(50); got < 1298 || got > 1302 {
+	h := newLatencies()
+	record(h, 1300*time.Nanosecond)
+	if got := h.ValueAtQuantile(50); got < 1298 || got > 1302 {
 		t.Errorf("1300 ns are %d", got)
 	}
 }
@@ -127,9 +127,15 @@ func TestMemoryPerConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			// All of them have had requests, and none has one under way, however busy the machine.
-			r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
-			if err != nil || r.Failed() > 0 {
-				t.Fatalf("%v, %+v", err, r)
+			// net/http's server gives a connection up whose SETTINGS it has not read in 2 s: a busy
+			// one does that, and then the connection is made again.
+			for again := 9; ; again-- {
+				r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
+				if err == nil && r.Failed() == 0 {
+					break
+				} else if err != nil || again == 0 || r.Errors[errGone.Error()] != r.Failed() {
+					t.Fatalf("%v, %+v", err, r)
+				}
 			}
 			kept := inUse()
 			// The race detector empties sync.Pools at random, so that memory is not the same there.

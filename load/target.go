@@ -72,7 +72,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
 		"http1": openHTTP1, "http2": openHTTP2, "http3": openExchanges, "grpc": openGRPC, "websocket": openWebSocket,
-		"connect": openConnect, "grpc-web": openWeb, "sse": openBodies,
+		"connect": openConnect, "grpc-web": openWeb, "sse": openEvents,
 	}[t.Proto]
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket, connect, grpc-web or sse", t.Proto)
@@ -195,20 +195,16 @@ func (t *Target) tls(alpn string) *tls.Config {
 // dial makes a connection, with TLS over records if it is used.
 func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 	config := t.tls(alpn)
-	return func(ctx context.Context) (conn net.Conn, err error) {
-		if t.Timeout > 0 {
-			limited, cancel := context.WithTimeout(ctx, t.Timeout)
-			defer cancel()
-			whole := ctx
-			defer func() {
-				// Package net's and the socket's deadlines may pass a moment before the context's.
-				passed := limited.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
-				if err != nil && passed && whole.Err() == nil {
-					err = t.late("connection")
-				}
-			}()
-			ctx = limited
-		}
+	return func(whole context.Context) (conn net.Conn, err error) {
+		ctx, cancel := t.limited(whole, "connection")
+		defer cancel()
+		defer func() {
+			// Package net's and the socket's deadlines may pass a moment before the context's.
+			passed := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+			if err != nil && passed && whole.Err() == nil {
+				err = t.late("connection")
+			}
+		}()
 		conn, err = t.dialPlain(ctx, "", "")
 		if err != nil || !t.secure() {
 			return conn, err
@@ -223,6 +219,15 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 		}
 		return secure, nil
 	}
+}
+
+// limited returns a context that ends, with that as its cause, when a connection or an answer is
+// late.
+func (t *Target) limited(ctx context.Context, what string) (context.Context, context.CancelFunc) {
+	if t.Timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, t.Timeout, t.late(what))
 }
 
 // late returns the error of a connection or an answer that takes longer than Timeout.

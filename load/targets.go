@@ -94,8 +94,8 @@ func mixed(path string, all []weighed) (out []Request, err error) {
 
 var schemes = []string{"http", "https", "ws", "wss"}
 
-// targetURL reads a URL in which {{name}} stands for a value.
-func targetURL(text string) (*url.URL, error) {
+// ParseURL reads the URL of a server, in which {{name}} may stand for a value.
+func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
 		return nil, fmt.Errorf("URL %q: want http://… or https://…", text)
@@ -125,7 +125,7 @@ func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 				}
 			}
 			method, address, _ := strings.Cut(line, " ")
-			u, err := targetURL(strings.TrimSpace(address))
+			u, err := ParseURL(strings.TrimSpace(address))
 			if err != nil {
 				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
 			}
@@ -156,14 +156,15 @@ func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 			URL    string
 			Header http.Header
 			Body   []byte
-			Weight *int
+			Weight int
 		}
+		target.Weight = 1
 		if err := decoder.Decode(&target); errors.Is(err, io.EOF) {
 			return out, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
 		}
-		u, err := targetURL(target.URL)
+		u, err := ParseURL(target.URL)
 		if err != nil {
 			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
 		}
@@ -173,11 +174,7 @@ func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 				r.Header.Add(name, value)
 			}
 		}
-		weight := 1
-		if target.Weight != nil {
-			weight = *target.Weight
-		}
-		out = append(out, weighed{r, weight})
+		out = append(out, weighed{r, target.Weight})
 	}
 }
 

@@ -174,7 +174,7 @@ func TestWeights(t *testing.T) {
 					}
 				}
 				var table strings.Builder
-				if err := r.WriteTable(&table, proto); err != nil || !strings.Contains(table.String(), "target    GET /c: 10, ") {
+				if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "target    GET /c: 10, ") {
 					t.Errorf("%v\n%s", err, table.String())
 				}
 			})

@@ -34,7 +34,7 @@ func (r *Result) Invalid() string {
 // overloaded reports whether more requests came due than could be sent, which is not the
 // generator's fault.
 func (r *Result) overloaded() bool {
-	return r.Rate > 0 && !r.Interrupted && float64(r.onTime) < 0.99*float64(r.Planned-r.NotSent)
+	return r.Rate > 0 && !r.Interrupted && float64(r.SentOnTime) < 0.99*float64(r.Planned-r.NotSent)
 }
 
 // OnTime reports whether the generator was on time at a percentile, 0 to 100: it was late by no
@@ -48,7 +48,7 @@ func (r *Result) OnTime(percentile float64) bool {
 // Busy returns the share of the generator's processors that it used while the plan lasted, 0 if it
 // is not known.
 func (r *Result) Busy() float64 {
-	cpu, span := r.busyCPU, r.busyFor
+	cpu, span := r.BusyCPU, r.BusyFor
 	if span <= 0 {
 		cpu, span = r.CPU, r.Elapsed
 	}
@@ -62,7 +62,7 @@ func (r *Result) Busy() float64 {
 // due were sent while the plan lasted. What a fleet's workers did not send is not the server's
 // fault.
 func (r *Result) Shortfall() string {
-	if r.Rate == 0 || r.Interrupted || float64(r.onTime) >= 0.99*float64(r.Planned) {
+	if r.Rate == 0 || r.Interrupted || float64(r.SentOnTime) >= 0.99*float64(r.Planned) {
 		return ""
 	}
 	if !r.overloaded() {

@@ -53,11 +53,8 @@ func (s *webSocket) Connect(ctx context.Context) error {
 	header := t.Request.Header.Clone()
 	host := t.Request.host()
 	header.Del("Host")
-	if t.Timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, t.Timeout)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := t.limited(ctx, "connection")
+	defer cancel()
 	u := *t.Request.URL
 	u.User = nil // the header has it
 	conn, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header, Host: host})
@@ -93,12 +90,8 @@ func (s *webSocket) read(conn *websocket.Conn, answers chan<- []byte, ended chan
 
 // Send sends a message and waits until it comes back.
 func (s *webSocket) Send(ctx context.Context) (status int, err error) {
-	limited := ctx
-	if s.target.Timeout > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, s.target.Timeout, s.target.late("answer"))
-		defer cancel()
-	}
+	limited, cancel := s.target.limited(ctx, "answer")
+	defer cancel()
 	if s.conn != nil {
 		select {
 		case <-s.ended: // while nothing was under way

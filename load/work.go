@@ -67,10 +67,10 @@ func (w *Work) sent(due, now, free time.Time) (ok bool) {
 	ready := later(due, free)
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	record(w.tally.late, now.Sub(ready))
+	record(w.tally.Late, now.Sub(ready))
 	// Shortfall tolerates a hundredth of the plan.
 	if now.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
-		w.tally.onTime++
+		w.tally.SentOnTime++
 	}
 	return true
 }
@@ -91,8 +91,8 @@ func (w *Work) done(target int, due, now time.Time, status int, err error) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	w.tally.done(due, now, status, err)
-	if target >= 0 && target < len(w.tally.targets) {
-		w.tally.targets[target].done(now.Sub(due), err)
+	if target >= 0 && target < len(w.tally.Targets) {
+		w.tally.Targets[target].done(now.Sub(due), err)
 	}
 }
 
@@ -101,15 +101,15 @@ func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	if sent {
-		w.tally.sent++
+		w.tally.Sent++
 	} else {
-		w.tally.received++
+		w.tally.Received++
 	}
 	if latency > 0 {
-		if w.tally.messages == nil {
-			w.tally.messages = newLatencies()
+		if w.tally.MessageLatency.Histogram == nil {
+			w.tally.MessageLatency = newLatencies()
 		}
-		record(w.tally.messages, latency)
+		record(w.tally.MessageLatency, latency)
 	}
 }
 
@@ -118,8 +118,8 @@ func (w *Work) message(sent bool, latency time.Duration) {
 func (w *Work) giveUp(due, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.unanswered++
-	record(w.tally.latency, now.Sub(due))
+	w.tally.Unanswered++
+	record(w.tally.Latency, now.Sub(due))
 }
 
 func later(a, b time.Time) time.Time {

@@ -46,7 +46,6 @@ type Plan struct {
 	Rate     float64
 	Duration time.Duration
 	Poisson  bool
-	Proto    string // which the command that prints the results needs
 	// Files are the files, by name, that the command line Args names; PathOf says where a worker
 	// has them.
 	Files map[string][]byte
@@ -65,7 +64,6 @@ func PathOf(name string) string { return folder + "/" + name }
 // published is the content of the ConfigMap that has the Job's name.
 type published struct {
 	Workers   int
-	Proto     string
 	Rate      float64
 	Poisson   bool
 	Seed      uint64
@@ -112,7 +110,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.Namespace, err)
 	}
 	text, err := json.Marshal(published{
-		Workers: p.Workers, Proto: p.Proto, Rate: p.Rate, Poisson: p.Poisson, Seed: rand.Uint64(), Duration: p.Duration, Patience: p.Patience,
+		Workers: p.Workers, Rate: p.Rate, Poisson: p.Poisson, Seed: rand.Uint64(), Duration: p.Duration, Patience: p.Patience,
 	})
 	if err != nil {
 		return "", err
@@ -146,20 +144,19 @@ func (p *Plan) job() *batchv1.Job {
 // Outcome is the result of a fleet's plan.
 type Outcome struct {
 	*load.Result
-	Proto string // of the plan
 	// Clocks is the most by which a worker's clock may differ from the command's.
 	Clocks time.Duration
 	Notes  []string
 }
 
 // merge makes one result of all reports.
-func merge(plan *published, reports map[string]report) (*Outcome, error) {
-	out := &Outcome{Proto: plan.Proto}
+func merge(plan *published, reports map[string]report) *Outcome {
+	out := new(Outcome)
 	var parts []load.Part
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		r := reports[name]
 		r.Part.Name = name
-		if len(r.Part.Latency) > 0 {
+		if r.Part.Latency.Histogram != nil {
 			parts = append(parts, r.Part)
 		}
 		switch {
@@ -177,17 +174,13 @@ func merge(plan *published, reports map[string]report) (*Outcome, error) {
 			out.Clocks = max(out.Clocks, low.Abs(), high.Abs())
 		}
 	}
-	var err error
 	lasted := plan.Duration
 	if !plan.Stop.IsZero() {
 		lasted = plan.Stop.Sub(plan.Start)
 	}
-	out.Result, err = load.Merge(&load.Plan{
+	out.Result = load.Merge(&load.Plan{
 		Pacer: load.Constant{Rate: plan.Rate, For: plan.Duration}, Poisson: plan.Poisson, Seed: plan.Seed, Workers: plan.Workers,
 	}, parts, lasted)
-	if err != nil {
-		return nil, err
-	}
 	out.Interrupted = !plan.Stop.IsZero()
-	return out, nil
+	return out
 }

@@ -244,13 +244,8 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 		if err := json.Unmarshal([]byte(reports.Items[i].Data["report"]), &report); err != nil {
 			t.Fatal(err)
 		}
-		for text, into := range map[*[]byte]*hdrhistogram.Histogram{&report.Part.Latency: latency, &report.Part.Late: late} {
-			h, err := hdrhistogram.Decode(*text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			into.Merge(h)
-		}
+		latency.Merge(report.Part.Latency.Histogram)
+		late.Merge(report.Part.Late.Histogram)
 	}
 	planned := rate * int64(duration/time.Second)
 	if len(reports.Items) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {

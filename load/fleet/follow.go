@@ -75,7 +75,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 	if f.plan.Start.IsZero() {
 		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.last)
 	}
-	return merge(&f.plan, f.reports)
+	return merge(&f.plan, f.reports), nil
 }
 
 // gather follows the Job until there is nothing more to wait for.

@@ -175,10 +175,7 @@ func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, sto
 }
 
 func (w *worker) report(ctx context.Context, result *load.Result) error {
-	part, err := result.Part()
-	if err != nil {
-		return err
-	}
+	part := result.Part()
 	part.Worker, part.Final = w.index, w.final
 	w.last.Part = part
 	return w.write(ctx)
