@@ -136,11 +136,26 @@ func repliedWell(s *stream) error {
 func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if t.secure() {
-		creds = credentials.NewTLS(t.tls("h2"))
+		creds = unnamed{credentials.NewTLS(t.tls("h2"))}
 	}
 	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(t.Request.host()),
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") }))
+}
+
+// unnamed credentials do not say which server they expect: grpc-go would have requests name that.
+type unnamed struct {
+	credentials.TransportCredentials
+}
+
+func (c unnamed) Info() (info credentials.ProtocolInfo) {
+	info = c.TransportCredentials.Info()
+	info.ServerName = ""
+	return info
+}
+
+func (c unnamed) Clone() credentials.TransportCredentials {
+	return unnamed{c.TransportCredentials.Clone()}
 }
 
 // findMethod finds the method's description, in a file or by asking the server.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -11,10 +12,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+
+	"postage/internal/service/tlscert"
 )
 
 // streamer is grpc-go's server of a service that streams. It answers a bidirectional stream
@@ -75,19 +79,47 @@ func (streamer) FullDuplexCall(s grpc.BidiStreamingServer[grpc_testing.Streaming
 
 func streams(t *testing.T, method, body string, messages int, timeout time.Duration) *Result {
 	t.Helper()
+	return streamsOver(t, nil, method, body, messages, timeout)
+}
+
+// Streams go over TLS too, and then name the URL's host and port.
+func TestStreamsOverTLS(t *testing.T) {
+	t.Parallel()
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := streamsOver(t, pair, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 2, 0); r.Failed() > 0 || r.Sent != 40 || r.Received != 40 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func streamsOver(t *testing.T, pair *tlscert.Pair, method, body string, messages int, timeout time.Duration) *Result {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	target := &Target{
+		Proto: "grpc", Conns: 2, Streams: 5, RPC: "grpc.testing.TestService/" + method, Messages: messages, Timeout: timeout,
+		Request: Request{URL: parsed(t, "http://"+listener.Addr().String()), Body: []byte(body), Header: http.Header{"X-Who": {"Ann"}}},
+	}
+	var options []grpc.ServerOption
+	if pair != nil {
+		target.Request.URL.Scheme = "https"
+		target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+		certificate, err := pair.Server()
+		if err != nil {
+			t.Fatal(err)
+		}
+		options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
+	}
+	server := grpc.NewServer(options...)
 	grpc_testing.RegisterTestServiceServer(server, streamer{})
 	reflection.Register(server)
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
-	pool, err := Open(t.Context(), &Target{
-		Proto: "grpc", Conns: 2, Streams: 5, RPC: "grpc.testing.TestService/" + method, Messages: messages, Timeout: timeout,
-		Request: Request{URL: parsed(t, "http://"+listener.Addr().String()), Body: []byte(body), Header: http.Header{"X-Who": {"Ann"}}},
-	})
+	pool, err := Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
