@@ -41,9 +41,9 @@ var parts = []part{
 	{"easyjson", writeEasyjsonApart, []string{"plain/easyjson.go"}},
 	{"vtprotobuf", writeVT, []string{"pb/*_vtproto.pb.go"}},
 	{"pbfast", writePBFast, []string{"pb/*_pbfast.pb.go"}},
-	{"pbhook", with(writePbfast, structForm{pkg: "pbhook", pointers: true}), []string{"pbhook/*", "bind/pbhook_gen.go"}},
-	{"pbpool", with(writePool, structForm{pkg: "pbpool", pointers: true}), []string{"pbpool/*", "bind/pbpool_gen.go"}},
-	{"polymsg", with(writePolyglot, structForm{pkg: "polymsg", pointers: true, wrapped: true}), []string{"polymsg/*", "bind/polymsg_gen.go"}},
+	{"pbhook", with(writePbfast, hookForm), []string{"pbhook/*", "bind/pbhook_gen.go"}},
+	{"pbpool", with(writePool, poolForm), []string{"pbpool/*", "bind/pbpool_gen.go"}},
+	{"polymsg", with(writePolyglot, polyglotForm), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", binding(writeEasyproto, "easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", binding(writeHyperpb, "hyperpb"), []string{"bind/hyperpb_gen.go"}},
 	{"mus", binding(writeMus, "mus"), []string{"bind/mus_gen.go"}},
@@ -61,7 +61,7 @@ func binding(write func(*schema, string) error, name string) func(*schema, strin
 // with writes a form's package, and its file in package bind.
 func with(write func(*schema, string) error, form structForm) func(*schema, string) error {
 	return func(s *schema, internal string) error {
-		return errors.Join(write(s, internal), binding(form.write, form.pkg)(s, internal))
+		return errors.Join(write(s, internal), binding(form.write, form.Pkg)(s, internal))
 	}
 }
 
@@ -94,7 +94,7 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	for _, write := range []func(*schema, string) error{
-		writeStructs, writePB, binding(structForm{pkg: "plain"}.write, "plain"), binding(structForm{pkg: "pb", pointers: true}.write, "pb"),
+		writeStructs, writePB, binding(plainForm.write, "plain"), binding(protobufForm.write, "pb"),
 	} {
 		if err := caught(write, s, b.Folder); err != nil {
 			return nil, err
@@ -125,9 +125,8 @@ func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	module := strings.TrimSuffix(s.module, "/"+internal)
-	main := newSource("main", module+"/cli", module+"/stage/encode", "brought "+b.Package)
-	main.f("func main() { cli.Main(encode.Struct[brought.%s](%q)) }", b.Type, b.Config)
-	return &lab.BroughtCode{Main: b.Folder}, main.save(filepath.Join(b.Folder, "main.go"))
+	main := fmt.Sprintf("func main() { cli.Main(encode.Struct[brought.%s](%q)) }", b.Type, b.Config)
+	return &lab.BroughtCode{Main: b.Folder}, saveGo(filepath.Join(b.Folder, "main.go"), "main", main, module+"/cli", module+"/stage/encode", "brought "+b.Package)
 }
 
 // caught returns a writer's error, or its panic as an error.
@@ -159,12 +158,12 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{brought: true, lost: map[string]string{}, files: []protoreflect.FileDescriptor{linked}, roots: []protoreflect.MessageDescriptor{linked.Messages().Get(0)}}
+	s := &schema{brought: true, lost: map[string]string{}, files: []protoreflect.FileDescriptor{linked}, Roots: []protoreflect.MessageDescriptor{linked.Messages().Get(0)}}
 	for i := range linked.Messages().Len() {
-		s.messages = append(s.messages, linked.Messages().Get(i))
+		s.Messages = append(s.Messages, linked.Messages().Get(i))
 	}
 	for i := range linked.Enums().Len() {
-		s.enums = append(s.enums, linked.Enums().Get(i))
+		s.Enums = append(s.Enums, linked.Enums().Get(i))
 	}
 	return s, s.in(b.Tree)
 }
@@ -198,7 +197,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		overlay["stage/encode/"+name] = filepath.Join(b.Folder, name)
 	}
 	missing := func(path string) bool { // of a part that is lost
-		return slices.ContainsFunc(parts, func(p part) bool { return !s.has(p.name) && p.has(path) })
+		return slices.ContainsFunc(parts, func(p part) bool { return !s.Has(p.name) && p.has(path) })
 	}
 	// Files for the stage's own messages are removed, those for the brought one are added.
 	for _, root := range []string{filepath.Join(s.tree, filepath.FromSlash(internal)), b.Folder} {
@@ -235,7 +234,7 @@ func (s *schema) partOf(path, folder string) string {
 		_, rel, _ = strings.Cut(filepath.ToSlash(path), internal)
 	}
 	rel = filepath.ToSlash(rel)
-	if i := slices.IndexFunc(parts, func(p part) bool { return s.has(p.name) && p.has(rel) }); i >= 0 {
+	if i := slices.IndexFunc(parts, func(p part) bool { return s.Has(p.name) && p.has(rel) }); i >= 0 {
 		return parts[i].name
 	}
 	return ""
@@ -251,21 +250,15 @@ func (p part) has(path string) bool {
 
 // writeBroughtSuite writes the main program, and the file that replaces the stage's own messages.
 func writeBroughtSuite(s *schema, b lab.Brought) error {
-	name := s.roots[0].Name()
 	module := strings.TrimSuffix(s.module, "/"+internal)
-	main := newSource("main", module+"/cli", module+"/stage/encode")
-	main.f("func main() { cli.Main(encode.Suite()) }")
-	if err := main.save(filepath.Join(b.Folder, "main.go")); err != nil {
+	if err := saveGo(filepath.Join(b.Folder, "main.go"), "main", "func main() { cli.Main(encode.Suite()) }", module+"/cli", module+"/stage/encode"); err != nil {
 		return err
 	}
 	source := strings.ReplaceAll(string(broughtSource), "\"postage/", fmt.Sprintf("\"%s/", module))
 	if err := save(filepath.Join(b.Folder, "broughtpb.go"), []byte(source)); err != nil {
 		return err
 	}
-	out := newSource("encode", module+"/lab", s.module+"plain")
-	out.f("// Suite returns the cases of the brought message.")
-	out.f("func Suite() lab.Suite {\nreturn broughtSuite(%q, message[plain.%s]{scalar: %v}, kitOf%s())\n}", b.Config, name, !hasText(s), name)
-	if err := out.save(filepath.Join(b.Folder, "messages.go")); err != nil {
+	if err := (page{schema: s, Config: b.Config}).write(filepath.Join(b.Folder, "messages.go"), "encode", "brought", module+"/lab", s.module+"plain"); err != nil {
 		return err
 	}
 	for part, why := range s.lost {
@@ -274,10 +267,10 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 	return writeRows(s, filepath.Join(b.Folder, "rows_gen.go"))
 }
 
-// hasText reports whether the messages have any strings or bytes, which could share memory with the
+// HasText reports whether the messages have any strings or bytes, which could share memory with the
 // input.
-func hasText(s *schema) bool {
-	for _, md := range s.messages {
+func (s *schema) HasText() bool {
+	for _, md := range s.Messages {
 		for _, fd := range fieldsOf(md) {
 			if fd.IsMap() && (fd.MapKey().Kind() == protoreflect.StringKind || fd.MapValue().Kind() == protoreflect.StringKind || isBytes(fd.MapValue())) {
 				return true

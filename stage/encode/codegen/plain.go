@@ -19,35 +19,19 @@ func writePlain(s *schema, internal string) error {
 }
 
 func writeStructs(s *schema, internal string) error {
-	out := newSource("plain")
-	// Without this, msgp keeps the earlier message's value of a field that is absent.
-	out.f("//msgp:clearomitted\n")
-	for _, md := range s.messages {
-		if text := comment(md); s.isRoot(md) && text != "" {
-			out.f("%s", text)
-		}
-		out.f("type %s struct {", md.Name())
-		for _, fd := range fieldsOf(md) {
-			omit, tag := "", string(fd.Name())
-			if s.brought {
-				tag = fd.JSONName()
-			}
-			if shapeOf(fd) == optional {
-				omit = ",omitempty"
-			}
-			out.f("%s %s `json:\"%[3]s%[4]s\" msg:\"%[3]s%[4]s\" msgpack:\"%[3]s%[4]s\"`", goName(fd), plainType(fd), tag, omit)
-		}
-		out.f("}\n")
+	return page{schema: s}.write(plainFile(internal), "plain", "plain")
+}
+
+// Tag is a field's name in the tags of its struct.
+func (s *schema) Tag(fd protoreflect.FieldDescriptor) string {
+	tag := string(fd.Name())
+	if s.brought {
+		tag = fd.JSONName()
 	}
-	for _, ed := range s.enums {
-		out.f("type %s int32\n\nconst (", ed.Name())
-		for i := range ed.Values().Len() {
-			value := ed.Values().Get(i)
-			out.f("%s %s = %d", enumConst(value), ed.Name(), value.Number())
-		}
-		out.f(")\n")
+	if shapeOf(fd) == optional {
+		tag += ",omitempty"
 	}
-	return out.save(plainFile(internal))
+	return tag
 }
 
 func plainFile(internal string) string { return filepath.Join(internal, "plain", "plain.go") }
@@ -57,7 +41,7 @@ func plainFile(internal string) string { return filepath.Join(internal, "plain",
 const msgpOmits = 64
 
 func writeMsgp(s *schema, internal string) error {
-	for _, md := range s.messages {
+	for _, md := range s.Messages {
 		omitted := 0
 		for _, fd := range fieldsOf(md) {
 			if shapeOf(fd) == optional {
@@ -114,6 +98,17 @@ func plainElem(fd protoreflect.FieldDescriptor) string {
 		return string(fd.Enum().Name())
 	}
 	return goScalar(fd)
+}
+
+// zero is the zero value of a scalar other than bytes.
+func zero(fd protoreflect.FieldDescriptor) string {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		return `""`
+	case protoreflect.BoolKind:
+		return "false"
+	}
+	return "0"
 }
 
 // enumConst converts ORDER_STATUS_PAID to OrderStatusPaid.

@@ -88,9 +88,7 @@ func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error
 	if err != nil {
 		return err
 	}
-	formatted := new(source)
-	formatted.Write(content)
-	return formatted.save(path)
+	return formatted(path, content)
 }
 
 // wrapper returns the message that stands for an optional scalar, such as OptionalInt64.

@@ -51,7 +51,7 @@ func writePool(s *schema, internal string) error {
 		return err
 	}
 	parameters := []string{"features=size+marshal+unmarshal+pool"}
-	for _, md := range s.messages {
+	for _, md := range s.Messages {
 		parameters = append(parameters, fmt.Sprintf("pool=%spbpool.%s", registered, md.Name()))
 	}
 	if err := s.runPlugin("protoc-gen-go", "", dir, pool); err != nil {

@@ -1,13 +1,10 @@
 package codegen
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // A declaration is a line in a contender's file that says how its rows are made of a message's kit
@@ -17,7 +14,7 @@ import (
 //
 // PART is what a brought message may lack (see parts), or - for what each one has. The row NAME
 // then gives the reason.
-type declaration struct{ file, part, name, rows string }
+type declaration struct{ File, Part, Name, Rows string }
 
 var declared = regexp.MustCompile(`(?m)^//encodegen:rows (\S+) (\S+): (.*)$`)
 
@@ -46,24 +43,5 @@ func writeRows(s *schema, path string) error {
 	if err != nil {
 		return err
 	}
-	out := newSource("encode", s.module+"bind", s.module+"plain")
-	for _, md := range s.roots {
-		s.writeRowsOf(out, md, all)
-	}
-	return out.save(path)
-}
-
-func (s *schema) writeRowsOf(out *source, md protoreflect.MessageDescriptor, all []declaration) {
-	name := md.Name()
-	out.f("func kitOf%s() kit[plain.%s] {\nk := bind.%s()", name, name, name)
-	out.f("of := kit[plain.%s]{plain: k.Plain}\nof.marshal, of.unmarshal, of.again = reference(k.Protobuf)", name)
-	out.f("of.generated = map[string][]contender[plain.%s]{", name)
-	for _, d := range all {
-		rows := d.rows
-		if !s.has(d.part) {
-			rows = fmt.Sprintf("lostRow[plain.%s]{%q, %q}", name, d.name, s.lost[d.part])
-		}
-		out.f("%q: {%s},", d.file, rows)
-	}
-	out.f("}\nreturn of\n}\n")
+	return page{schema: s, Rows: all}.write(path, "encode", "rows", s.module+"bind", s.module+"plain")
 }

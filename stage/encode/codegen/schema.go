@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -24,9 +25,9 @@ type schema struct {
 	brought bool
 
 	files    []protoreflect.FileDescriptor    // sorted by name
-	roots    []protoreflect.MessageDescriptor // the first message of each file
-	messages []protoreflect.MessageDescriptor // all messages, file by file
-	enums    []protoreflect.EnumDescriptor
+	Roots    []protoreflect.MessageDescriptor // the first message of each file
+	Messages []protoreflect.MessageDescriptor // all messages, file by file
+	Enums    []protoreflect.EnumDescriptor
 }
 
 func loadSchema(ctx context.Context, dir string) (*schema, error) {
@@ -51,12 +52,12 @@ func loadSchema(ctx context.Context, dir string) (*schema, error) {
 	for _, file := range files {
 		s.files = append(s.files, file)
 		for i := range file.Messages().Len() {
-			s.messages = append(s.messages, file.Messages().Get(i))
+			s.Messages = append(s.Messages, file.Messages().Get(i))
 		}
 		for i := range file.Enums().Len() {
-			s.enums = append(s.enums, file.Enums().Get(i))
+			s.Enums = append(s.Enums, file.Enums().Get(i))
 		}
-		s.roots = append(s.roots, file.Messages().Get(0))
+		s.Roots = append(s.Roots, file.Messages().Get(0))
 	}
 	return s, nil
 }
@@ -81,20 +82,20 @@ func (s *schema) in(tree string) (err error) {
 	return nil
 }
 
-func (s *schema) has(form string) bool {
+// Has reports whether there is code for a form.
+func (s *schema) Has(form string) bool {
 	_, lost := s.lost[form]
 	return !lost
 }
 
-// isRoot reports whether the stage encodes the message itself, and not only as a part of another.
-func (s *schema) isRoot(md protoreflect.MessageDescriptor) bool {
-	for _, root := range s.roots {
-		if root == md {
-			return true
-		}
-	}
-	return false
-}
+// Why says why there is no code for a form.
+func (s *schema) Why(form string) string { return s.lost[form] }
+
+// Registered is the address of the generated packages, for templates.
+func (s *schema) Registered() string { return registered }
+
+// IsRoot reports whether the stage encodes the message itself, and not only as a part of another.
+func (s *schema) IsRoot(md protoreflect.MessageDescriptor) bool { return slices.Contains(s.Roots, md) }
 
 // descriptorProtos returns the files as descriptors that may be changed.
 func (s *schema) descriptorProtos() []*descriptorpb.FileDescriptorProto {
@@ -115,14 +116,22 @@ func fieldsOf(md protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor 
 	return out
 }
 
+func valuesOf(ed protoreflect.EnumDescriptor) []protoreflect.EnumValueDescriptor {
+	var out []protoreflect.EnumValueDescriptor
+	for i := range ed.Values().Len() {
+		out = append(out, ed.Values().Get(i))
+	}
+	return out
+}
+
 // A shape says how a field holds its values.
-type shape int
+type shape string
 
 const (
-	single shape = iota
-	optional
-	repeated
-	mapped
+	single   shape = "single"
+	optional shape = "optional"
+	repeated shape = "repeated"
+	mapped   shape = "map"
 )
 
 func shapeOf(fd protoreflect.FieldDescriptor) shape {

@@ -2,192 +2,124 @@ package codegen
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A form is how a library holds a message: its functions write the code that gets a field's value.
-// What is done with the value is a walk's, and the same for all forms. They call use where it goes,
-// and open at the beginning of an optional value, a list or a map.
+// A form is how a library holds a message v. Its templates, named after it and a field's shape, get
+// a field's value. What is done with the value is the same for all forms: see templates/walk.tmpl.
 type form struct {
-	head     func(verb string, md protoreflect.MessageDescriptor) string // beginning of a function: "func capnToOrder(v capnmsg.Order"
-	call     func(verb string, fd protoreflect.FieldDescriptor) string   // that of a part: "capnToMoney"
-	begin    func(c *walk, md protoreflect.MessageDescriptor)            // what a function does first; may be nil
-	fails    bool                                                        // values come with an error
-	byteText bool                                                        // text comes as bytes
-
-	single   func(c *walk, fd protoreflect.FieldDescriptor, use func(x string))
-	optional func(c *walk, fd protoreflect.FieldDescriptor, open func(has string), use func(x string))
-	list     func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(x string)) // of element i
-	entries  func(c *walk, fd protoreflect.FieldDescriptor, open func(length string), use func(k, x string))
+	name     string
+	prefix   string // of its functions: capnToOrder
+	Type     string // its messages' types without their names: "*pb."
+	Fails    bool   // values come with an error
+	ByteText bool   // text comes as bytes
+	structForm
 }
 
-// A walk is a function over all fields of a message in a form v: "To" sets the plain struct m,
-// "Read" returns a sum, "Match" compares with m.
+// A walk is a function over all fields of a message: "To" sets the plain struct m, "Read" returns a
+// sum, "Match" compares with m.
 type walk struct {
-	*source
-	form *form
-	verb string
+	*form
+	Verb    string
+	Message protoreflect.MessageDescriptor
+	Field   protoreflect.FieldDescriptor // which it is at
+
+	Of             protoreflect.FieldDescriptor // the field or, of a map, its value
+	K, X           string                       // a key and a value in the form
+	Plain, Pointer string                       // the value in the plain struct, and its address
 }
 
-// write writes walks of every message.
-func (f *form) write(out *source, md protoreflect.MessageDescriptor, verbs ...string) {
-	for _, verb := range verbs {
-		c := &walk{out, f, verb}
-		plain, result := fmt.Sprintf(", m *plain.%s", md.Name()), map[string]string{"Read": "(sum uint64)", "Match": "bool"}[verb]
-		if f.fails {
-			result = map[string]string{"To": "error", "Read": "(sum uint64, err error)", "Match": "(bool, error)"}[verb]
-		}
-		if verb == "Read" {
-			plain = ""
-		}
-		c.f("%s%s) %s {", f.head(verb, md), plain, result)
-		if verb == "To" {
-			c.f("*m = plain.%s{}", md.Name())
-		}
-		if f.begin != nil {
-			f.begin(c, md)
-		}
-		for _, fd := range fieldsOf(md) {
-			c.field(fd)
-		}
-		switch {
-		case verb == "Read":
-			c.f("%s", c.returns("sum", "nil"))
-		case verb == "Match":
-			c.f("%s", c.returns("true", "nil"))
-		case f.fails:
-			c.f("return nil")
-		}
-		c.f("}\n")
+// Walk is the function's code.
+func (f *form) Walk(verb string, md protoreflect.MessageDescriptor) (string, error) {
+	return render("walk", walk{form: f, Verb: verb, Message: md})
+}
+
+// Visit is the code for one field.
+func (w walk) Visit(fd protoreflect.FieldDescriptor) (string, error) {
+	w.Field, w.Of, w.Plain = fd, fd, "m."+goName(fd)
+	return render(w.name+" "+string(shapeOf(fd)), w)
+}
+
+// Head is how the function begins.
+func (w walk) Head() string {
+	if w.name == "hyperpb" {
+		return fmt.Sprintf("func (f *hyper%s) %s(v protoreflect.Message", w.Message.Name(), strings.ToLower(w.Verb))
 	}
+	return fmt.Sprintf("func %s%s%s(v %s%s", w.prefix, w.Verb, w.Message.Name(), w.Type, w.Message.Name())
 }
 
-// returns is a return statement; err is left out of forms that do not fail, and value of To.
-func (c *walk) returns(value, err string) string {
-	switch {
-	case !c.form.fails:
-		return "return " + value
-	case c.verb == "To":
-		return "return " + err
+// Call is the function of a part.
+func (w walk) Call() string {
+	if w.name == "hyperpb" {
+		return "f.in" + goName(w.Field) + "." + strings.ToLower(w.Verb)
 	}
-	return "return " + value + ", " + err
+	return w.prefix + w.Verb + string(w.Of.Message().Name())
 }
 
-// failed returns the error that was got.
-func (c *walk) failed() string {
-	return "if err != nil { " + c.returns(map[string]string{"Read": "0", "Match": "false"}[c.verb], "err") + " }"
+// Failed returns the error that was got.
+func (w walk) Failed() string {
+	return "if err != nil { return " + map[string]string{"Read": "0, ", "Match": "false, "}[w.Verb] + "err }"
 }
 
-// absent is what is done with an entry whose message is missing.
-func (c *walk) absent() string {
-	if c.verb == "Match" {
-		return c.returns("false", "nil")
+// False is how Match returns that values differ.
+func (w walk) False() string {
+	if w.Fails {
+		return "return false, nil"
 	}
-	return "continue"
+	return "return false"
 }
 
-func (c *walk) field(fd protoreflect.FieldDescriptor) {
-	at := "m." + goName(fd)
-	counted := func(length string) { c.counted(fd, length, at) }
-	switch shapeOf(fd) {
-	case single:
-		c.form.single(c, fd, func(x string) { c.use(fd, fd, x, at, "&"+at) })
+// Open begins the block of an optional value, a list or a map. x says whether it is present, or its
+// length.
+func (w walk) Open(x string) (string, error) {
+	w.X = x
+	if shapeOf(w.Field) == optional {
+		return render("optional", w)
+	}
+	return render("counted", w)
+}
+
+// Use is what is done with the field's value, or an element.
+func (w walk) Use(x string) (string, error) {
+	at := w.Plain
+	w.X, w.Pointer = x, "&"+at
+	switch shapeOf(w.Field) {
 	case optional:
-		c.form.optional(c, fd, func(has string) { c.present(fd, has, at) }, func(x string) {
-			if isBytes(fd) && c.verb == "To" {
-				x = "append([]byte{}, " + x + "...)" // a list with no elements differs from no list
-			}
-			c.use(fd, fd, x, deref(fd, at), at)
-			c.f("}")
-		})
+		w.Plain, w.Pointer = deref(w.Field, at), at
+		if isBytes(w.Field) && w.Verb == "To" {
+			w.X = "append([]byte{}, " + x + "...)" // a list with no elements differs from no list
+		}
 	case repeated:
-		c.form.list(c, fd, counted, func(x string) { c.use(fd, fd, x, at+"[i]", "&"+at+"[i]") })
-	case mapped:
-		c.form.entries(c, fd, counted, func(k, x string) { c.entry(fd, k, x, at) })
+		w.Plain, w.Pointer = at+"[i]", "&"+at+"[i]"
 	}
+	return render("use", w)
 }
 
-// use writes what is done with a value x of a field or of its entries: of a scalar with the plain
-// value, of a message with a pointer to it.
-func (c *walk) use(field, fd protoreflect.FieldDescriptor, x, plain, pointer string) {
-	call := c.form.call(c.verb, field)
+// Entry is what is done with a map's entry.
+func (w walk) Entry(k, x string) (string, error) {
+	w.Of, w.K, w.X, w.Plain, w.Pointer = w.Field.MapValue(), k, x, "y", "&y"
+	return render("entry", w)
+}
+
+// Converted is the value in its plain type.
+func (w walk) Converted() string { return convert(w.ByteText, w.Of, w.X) }
+
+// Text is the same, but an enum keeps the form's type.
+func (w walk) Text() string {
+	if isEnum(w.Of) {
+		return w.X
+	}
+	return w.Converted()
+}
+
+// convert returns an expression of the plain type for a value of a form.
+func convert(byteText bool, fd protoreflect.FieldDescriptor, x string) string {
 	switch {
-	case isMessage(fd) && c.verb == "To" && c.form.fails:
-		c.f("if err := %s(%s, %s); err != nil { return err }", call, x, pointer)
-	case isMessage(fd) && c.verb == "To":
-		c.f("%s(%s, %s)", call, x, pointer)
-	case isMessage(fd) && c.verb == "Read" && c.form.fails:
-		c.f("n, err := %s(%s)\nif err != nil { return 0, err }\nsum += n", call, x)
-	case isMessage(fd) && c.verb == "Read":
-		c.f("sum += %s(%s)", call, x)
-	case isMessage(fd) && c.form.fails:
-		c.f("if same, err := %s(%s, %s); !same { return false, err }", call, x, pointer)
-	case isMessage(fd):
-		c.f("if !%s(%s, %s) { return false }", call, x, pointer)
-	case c.verb == "To":
-		c.f("%s = %s", plain, c.plain(fd, x))
-	case c.verb == "Read":
-		c.f("sum += %s", readScalar(fd, x))
-	default:
-		c.f("if !(%s) { %s }", sameScalar(fd, c.text(fd, x), plain), c.returns("false", "nil"))
-	}
-}
-
-// present opens the block of an optional value that is present.
-func (c *walk) present(fd protoreflect.FieldDescriptor, has, at string) {
-	switch {
-	case c.verb == "Match":
-		c.f("if (%s) != (%s != nil) { %s }\nif %s != nil {", has, at, c.returns("false", "nil"), at)
-	case c.verb == "Read":
-		c.f("if %s {\nsum++", has)
-	case isBytes(fd):
-		c.f("if %s {", has)
-	default:
-		c.f("if %s {\n%s = new(%s)", has, at, inPlain(fd))
-	}
-}
-
-// counted begins a list or a map with as many elements.
-func (c *walk) counted(fd protoreflect.FieldDescriptor, length, at string) {
-	switch {
-	case c.verb == "Match":
-		c.f("if %s != len(%s) { %s }", length, at, c.returns("false", "nil"))
-	case c.verb == "Read":
-		c.f("sum += uint64(%s)", length)
-	case fd.IsMap():
-		c.f("%s = make(map[%s]%s, %s)", at, inPlain(fd.MapKey()), inPlain(fd.MapValue()), length)
-	default:
-		c.f("%s = make([]%s, %s)", at, inPlain(fd), length)
-	}
-}
-
-func (c *walk) entry(fd protoreflect.FieldDescriptor, k, x, at string) {
-	key, elem := c.plain(fd.MapKey(), k), fd.MapValue()
-	switch c.verb {
-	case "To":
-		c.f("var y %s", inPlain(elem))
-	case "Read":
-		c.f("sum += %s", readScalar(fd.MapKey(), k))
-	case "Match":
-		c.f("y, ok := %s[%s]\nif !ok { %s }", at, key, c.returns("false", "nil"))
-	}
-	c.use(fd, elem, x, "y", "&y")
-	if c.verb == "To" {
-		c.f("%s[%s] = y", at, key)
-	}
-}
-
-// plain is a value's expression in the plain type.
-func (c *walk) plain(fd protoreflect.FieldDescriptor, x string) string {
-	if isEnum(fd) {
+	case isEnum(fd):
 		return "plain." + string(fd.Enum().Name()) + "(" + x + ")"
-	}
-	return c.text(fd, x)
-}
-
-func (c *walk) text(fd protoreflect.FieldDescriptor, x string) string {
-	if c.form.byteText && fd.Kind() == protoreflect.StringKind {
+	case byteText && fd.Kind() == protoreflect.StringKind:
 		return "string(" + x + ")"
 	}
 	return x
@@ -199,20 +131,6 @@ func partOf(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 		fd = fd.MapValue()
 	}
 	return fd.Message()
-}
-
-// byPrefix are the names of a form's functions: capnToOrder.
-func byPrefix(f *form, prefix, param string) *form {
-	f.head = func(verb string, md protoreflect.MessageDescriptor) string {
-		return fmt.Sprintf("func %s%s%s(v %s%s", prefix, verb, md.Name(), param, md.Name())
-	}
-	f.call = func(verb string, fd protoreflect.FieldDescriptor) string {
-		if part := partOf(fd); part != nil {
-			return prefix + verb + string(part.Name())
-		}
-		return ""
-	}
-	return f
 }
 
 // inPlain returns a plain type's name for use outside package plain.

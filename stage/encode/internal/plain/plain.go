@@ -2,8 +2,6 @@
 
 package plain
 
-//msgp:clearomitted
-
 // Benchmark: The message of the page that compares Polyglot with protobuf: a string, a nested
 // message of bytes, a nested map, a nested enum and ten repeated messages.
 type Benchmark struct {
@@ -118,3 +116,5 @@ const (
 	OrderStatusShipped  OrderStatus = 3
 	OrderStatusReturned OrderStatus = 4
 )
+
+//msgp:clearomitted
