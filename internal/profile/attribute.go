@@ -24,7 +24,8 @@ type frame struct {
 type place struct {
 	owner *Owner
 	now   string // the contender that measures what the owner calls
-	// does is "decode" or "encode", "" where the operation is not two, or that is not known.
+	// does is "decode" or "encode", of what is sent "read" or "write", "" where the operation is
+	// not two, or that is not known.
 	does string
 	// site is the nearest function of the user's that calls the library, typ the message that
 	// generated code shows.
@@ -90,12 +91,13 @@ func (a *attributor) of(s *profile.Sample) (p place, assist bool) {
 		return place{kind: own, site: f.pkg + "." + f.outer(), sitePkg: f.pkg, file: f.file}, assist
 	}
 	p.kind = owned
-	a.within(&p, stack[at:])
+	a.within(&p, stack[:at], stack[at:])
 	return p, assist
 }
 
 // within finds, in a stack from the owner's innermost frame on, what it was called for and by whom.
-func (a *attributor) within(p *place, stack []*frame) {
+// helpers are the frames before: where the owner's do not say so, they tell reading from writing.
+func (a *attributor) within(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {
 		same := f.owner != nil && f.owner.Stage == inner.Stage && f.owner.Operation == inner.Operation
@@ -114,6 +116,12 @@ func (a *attributor) within(p *place, stack []*frame) {
 			p.typ = f.typ
 		}
 	}
+	if inner.Stage == "send" && strings.HasSuffix(inner.Operation, "*") {
+		for i := 0; i < len(helpers) && p.does == ""; i++ {
+			p.does = direction(helpers[i])
+		}
+		p.does = map[string]string{"decode": "read", "encode": "write"}[p.does]
+	}
 	for _, f := range stack[end:] {
 		if f.owner == nil && !f.native {
 			p.site, p.sitePkg, p.file = f.pkg+"."+f.outer(), f.pkg, f.file
@@ -123,8 +131,8 @@ func (a *attributor) within(p *place, stack []*frame) {
 }
 
 var (
-	decodes = regexp.MustCompile(`(?i)unmarshal|decod|pars|^get|read|scan|inflat|decompress|uncompress|valid|unpack|consume`)
-	encodes = regexp.MustCompile(`(?i)marshal|encod|append|writ|deflat|compress|^size|close|flush|pack|format|compact|indent|msgsize`)
+	decodes = regexp.MustCompile(`(?i)unmarshal|decod|pars|^get|read|scan|inflat|decompress|uncompress|valid|unpack|consume|recv|receive`)
+	encodes = regexp.MustCompile(`(?i)marshal|encod|append|writ|deflat|compress|^size|close|flush|pack|format|compact|indent|msgsize|send`)
 )
 
 // direction is what a function is called for, by its name or its type's; "" if they do not say.

@@ -30,9 +30,9 @@ type costCase struct {
 	floor                string
 }
 
-// figure is of an operation: ns of code, and bytes allocated. within is the half-width of the
-// interval as a part of the cost.
-type figure struct{ code, bytes, within float64 }
+// figure is of an operation: ns of code, bytes allocated, and the size of what it makes or reads, 0
+// if that is not known. within is the half-width of the interval as a part of the cost.
+type figure struct{ code, bytes, size, within float64 }
 
 // CostsOf takes the costs from a record: of its cases of encoding and decoding; of compression,
 // what it adds to the same without; of storing, the client's CPU time.
@@ -58,7 +58,7 @@ func CostsOf(rec *record.Record, from string) *Costs {
 				continue
 			}
 			for name, x := range one.rows {
-				one.rows[name] = figure{max(0, x.code-none.code), max(0, x.bytes-none.bytes), x.within}
+				one.rows[name] = figure{max(0, x.code-none.code), max(0, x.bytes-none.bytes), x.size, x.within}
 			}
 			one.floor = "pack=none"
 		}
@@ -76,12 +76,15 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.NSOp == nil || r.BytesOp == nil {
 		return x, false
 	}
-	x = figure{code: r.Metrics[record.ClientCPU], bytes: float64(*r.BytesOp)}
+	x = figure{code: r.Metrics[record.ClientCPU], bytes: float64(*r.BytesOp), size: r.Metrics[record.EncodedBytes]}
+	if packed := r.Metrics[record.PackedBytes]; packed > 0 {
+		x.size = packed
+	}
 	if r.CodeOp != nil {
 		x.code = *r.CodeOp
 	}
 	if does == "encode" {
-		x.bytes += r.Metrics[record.EncodedBytes]
+		x.bytes += x.size
 	}
 	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value; math.IsInf(x.within, 0) {
 		x.within = 0.1
@@ -94,8 +97,8 @@ func ShippedCosts() (*Costs, error) {
 	return readCosts(strings.NewReader(shippedCosts))
 }
 
-// readCosts reads lines of the stage, what it does or "-", the message, the contender, ns, and
-// bytes. A "*" behind a contender marks the floor.
+// readCosts reads lines of the stage, what it does or "-", the message, the contender, ns, bytes,
+// and the size. A "*" behind a contender marks the floor.
 func readCosts(r io.Reader) (*Costs, error) {
 	c := &Costs{From: "the shipped table"}
 	lines := bufio.NewScanner(r)
@@ -104,13 +107,15 @@ func readCosts(r io.Reader) (*Costs, error) {
 		if len(f) == 0 || f[0] == "#" {
 			continue
 		}
-		if len(f) != 6 {
-			return nil, fmt.Errorf("costs: %q: want 6 fields", lines.Text())
+		if len(f) != 7 {
+			return nil, fmt.Errorf("costs: %q: want 7 fields", lines.Text())
 		}
-		code, err1 := strconv.ParseFloat(f[4], 64)
-		bytes, err2 := strconv.ParseFloat(f[5], 64)
-		if err1 != nil || err2 != nil {
-			return nil, fmt.Errorf("costs: %q: want numbers last", lines.Text())
+		var numbers [3]float64
+		for i := range numbers {
+			var err error
+			if numbers[i], err = strconv.ParseFloat(f[4+i], 64); err != nil {
+				return nil, fmt.Errorf("costs: %q: %w", lines.Text(), err)
+			}
 		}
 		does := strings.TrimPrefix(f[1], "-")
 		at := slices.IndexFunc(c.cases, func(x costCase) bool { return x.stage == f[0] && x.does == does && x.message == f[2] })
@@ -118,7 +123,7 @@ func readCosts(r io.Reader) (*Costs, error) {
 			at, c.cases = len(c.cases), append(c.cases, costCase{stage: f[0], does: does, message: f[2], rows: map[string]figure{}})
 		}
 		name, floor := strings.CutSuffix(f[3], "*")
-		if c.cases[at].rows[name] = (figure{code: code, bytes: bytes, within: 0.02}); floor {
+		if c.cases[at].rows[name] = (figure{numbers[0], numbers[1], numbers[2], 0.02}); floor {
 			c.cases[at].floor = name
 		}
 	}
@@ -144,7 +149,7 @@ func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
 				does = "-"
 			}
 			x := one.rows[name]
-			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes, x.size); err != nil {
 				return err
 			}
 		}

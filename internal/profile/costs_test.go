@@ -27,7 +27,7 @@ func TestShippedCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes.\n")
+		out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes, size.\n")
 		out.WriteString("# Written by: go test ./internal/profile -run TestShippedCosts -costs RECORD\n")
 		if err := CostsOf(rec, "").write(&out, keep); err != nil {
 			t.Fatal(err)

@@ -14,14 +14,14 @@ var ownTable string
 
 // An Owner is a line of the table: who owns a sample.
 type Owner struct {
-	// Path is a package with all below it, one of its functions, or ".Method", ".Method@end of the
-	// file's name", of generated code.
+	// Path is a package with all below it, one of its functions, "package.*.Method" of any of its
+	// types, or ".Method", ".Method@end of the file's name", of generated code.
 	Path string
 	// Stage is the part of a message's way, "other" for a library that has no part in it, or
 	// "helper" for one whose caller owns the sample.
 	Stage string
 	// Operation is the format, the protocol or the store. One that ends in "*" is two: decoding and
-	// encoding.
+	// encoding, or reading and writing what is sent.
 	Operation string
 	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
 	// another library that works alike.
@@ -72,20 +72,19 @@ func (t *Owners) of(f *frame) *Owner {
 	if o := t.byPath["."+f.method]; o != nil {
 		return o
 	}
-	if _, name, ok := cutLast(f.file, "/"); ok {
-		for at := strings.IndexByte(name, '.'); at >= 0; {
-			if o := t.byPath["."+f.method+"@"+name[at:]]; o != nil {
+	_, name, _ := cutLast(f.file, "/")
+	for at := strings.IndexAny(name, "._"); at >= 0; at = strings.IndexAny(name, "._") {
+		for _, method := range []string{f.method, "*"} {
+			if o := t.byPath["."+method+"@"+name[at:]]; o != nil {
 				return o
 			}
-			next := strings.IndexByte(name[at+1:], '.')
-			if next < 0 {
-				break
-			}
-			at += 1 + next
 		}
+		name = name[at+1:]
 	}
-	if o := t.byPath[f.pkg+"."+f.name]; o != nil {
-		return o
+	for _, function := range []string{f.pkg + "." + f.name, f.pkg + ".*." + f.method} {
+		if o := t.byPath[function]; o != nil {
+			return o
+		}
 	}
 	for path := f.pkg; path != ""; path, _, _ = cutLast(path, "/") {
 		if o := t.byPath[path]; o != nil {
@@ -97,7 +96,7 @@ func (t *Owners) of(f *frame) *Owner {
 
 // formats are the operations by contender, of those that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{}
+	all := map[string]string{uncompressed: "plain"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")

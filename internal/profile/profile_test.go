@@ -79,10 +79,12 @@ func TestAttribution(t *testing.T) {
 		{"strconv.AppendInt main.(*Order).MarshalJSON encoding/json.marshalerEncoder encoding/json.Marshal main.serve", "own code main.(*Order).MarshalJSON"},
 		{"encoding/json.compact encoding/json.marshalerEncoder encoding/json.Marshal main.serve", "encode JSON by encoding/json for main.serve"},
 		{"main.(*Server).ServeHTTP net/http.serverHandler.ServeHTTP net/http.(*conn).serve", "own code main.(*Server).ServeHTTP"},
-		{"internal/runtime/syscall.Syscall6 syscall.write internal/poll.(*FD).Write net.(*conn).Write bufio.(*Writer).Flush net/http.(*conn).serve", "HTTP by net/http for "},
+		{"internal/runtime/syscall.Syscall6 syscall.write internal/poll.(*FD).Write net.(*conn).Write bufio.(*Writer).Flush net/http.(*conn).serve", "write HTTP by net/http for "},
 		{"main.less sort.Sort main.handle", "own code main.less"},
-		{"shop/pb.(*Order).UnmarshalVT@/src/shop/order_vtproto.pb.go main.handle", "decode protobuf by generated UnmarshalVT for main.handle message Order"},
-		{"shop/pb.(*Order).Unmarshal@/src/shop/order.pb.go main.handle", "decode protobuf by generated Unmarshal for main.handle message Order"},
+		{"shop/pb.(*Order).UnmarshalVT@/src/shop/order_vtproto.pb.go main.handle", "decode protobuf by generated code for main.handle message Order"},
+		{"shop/pb.(*Order).Unmarshal@/src/shop/order.pb.go main.handle", "decode protobuf by generated code for main.handle message Order"},
+		{"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.handle", "decode protobuf by google.golang.org/protobuf/proto for main.handle message Order"},
+		{"go.opentelemetry.io/collector/pdata/internal.(*Span).UnmarshalJSON go.opentelemetry.io/collector/receiver/otlpreceiver.handle net/http.serve", "decode JSON by go.opentelemetry.io/collector/pdata/internal.*.UnmarshalJSON for "},
 		{"shop/pb.(*Order).Unmarshal@/src/shop/order.go main.handle", "own code shop/pb.(*Order).Unmarshal"},
 		{"google.golang.org/protobuf/internal/impl.(*MessageInfo).unmarshal google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal google.golang.org/protobuf/proto.Unmarshal main.f", "decode protobuf by google.golang.org/protobuf/proto for main.f"},
 		{"google.golang.org/protobuf/internal/impl.(*M).Range google.golang.org/protobuf/encoding/protojson.encoder.marshalMessage google.golang.org/protobuf/encoding/protojson.Marshal main.f", "encode JSON by google.golang.org/protobuf/encoding/protojson for main.f"},
@@ -178,28 +180,39 @@ func TestPredict(t *testing.T) {
 		}
 		return c
 	}
-	mine := of("encode decode m codec=json 100 1000\nencode decode m codec=jsonv2 50 250\nencode decode m codec=protobuf 10 100\nencode decode m floor=memcpy* 0 0\n")
+	mine := of(`encode decode m codec=json 100 1000 200
+encode decode m codec=jsonv2 50 250 200
+encode decode m codec=protobuf 10 100 100
+encode decode m floor=memcpy* 0 0 0
+`)
 	mine.From = "mine"
-	shipped := of("encode decode m codec=json 100 1000\nencode decode m codec=go-json 1 1\n")
-	predict := func(any bool) Site {
-		s := summaryOf(t, sourceOf(t, stacks("cpu", "4000 encoding/json.Unmarshal main.f", "5000 main.f", "1000 runtime.gcBgMarkWorker")),
-			sourceOf(t, stacks("allocs", "50 encoding/json.Unmarshal main.f", "50 main.f")))
+	shipped := of("encode decode m codec=json 100 1000 200\nencode decode m codec=go-json 1 1 200\n")
+	predict := func(any bool) *Summary {
+		s := summaryOf(t, sourceOf(t, stacks("cpu", "3000 encoding/json.Unmarshal main.f", "1000 encoding/json.Unmarshal main.g", "4000 main.f", "1000 net/http.(*body).Read main.f", "1000 runtime.gcBgMarkWorker")),
+			sourceOf(t, stacks("allocs", "40 encoding/json.Unmarshal main.f", "10 encoding/json.Unmarshal main.g", "50 main.f")))
 		s.Predict(table, []*Costs{mine, shipped}, any, 0.1)
-		return s.Sites[0]
+		return s
 	}
-	site := predict(false)
+	s := predict(false)
+	site := s.Sites[0]
 	if len(site.Savings) != 1 || site.Savings[0].Contender != "codec=jsonv2" || site.Savings[0].From != "mine" {
 		t.Fatalf("savings %+v", site.Savings)
 	}
 	x := site.Savings[0]
-	if want := 0.4*0.5 + 0.05*0.75; math.Abs(x.Saves.Value-want) > 1e-9 || x.Saves.Low >= want || x.Saves.High <= want || x.Saves.Low < want-0.02 {
+	if want := 0.3*0.5 + 0.04*0.75; math.Abs(x.Saves.Value-want) > 1e-9 || x.Saves.Low >= want || x.Saves.High <= want || x.Saves.Low < want-0.02 {
 		t.Errorf("saves %+v, want %v", x.Saves, want)
 	}
-	if math.Abs(*x.AtMost-0.45) > 1e-9 || math.Abs(*x.Cores-10*100*x.Saves.Value/10) > 1e-6 {
+	if math.Abs(*x.AtMost-0.34) > 1e-9 || math.Abs(*x.Cores-100*x.Saves.Value) > 1e-6 {
 		t.Errorf("at most %v, %v cores", *x.AtMost, *x.Cores)
 	}
-	if site = predict(true); len(site.Savings) != 2 || site.Savings[0].Format != "protobuf" {
-		t.Errorf("in any format: %+v", site.Savings)
+	if all := s.Everywhere; len(all) != 1 || all[0].Places != 2 || math.Abs(all[0].Saves.Value-(0.4*0.5+0.05*0.75)) > 1e-9 {
+		t.Errorf("everywhere %+v", all)
+	}
+	// Half the bytes save between nothing and half of reading them, here three quarters of 10%.
+	s = predict(true)
+	x = s.Sites[0].Savings[0]
+	if want := 0.3*0.9 + 0.04*0.9; len(s.Sites[0].Savings) != 2 || x.Format != "protobuf" || math.Abs(x.Saves.Value-want-0.075*0.25) > 1e-9 || x.Saves.High < want+0.075*0.5 {
+		t.Errorf("in any format, %v: %+v", want, s.Sites[0].Savings)
 	}
 }
 

@@ -27,16 +27,28 @@ type Saving struct {
 	From      string           `json:"from"`
 }
 
+// uncompressed is the contender that leaves out compression.
+const uncompressed = "pack=none"
+
 // alike begins the contender of a library that is not measured, but works like the contender.
 const alike = "~"
 
+// Total is what a change saves in all places of an operation.
+type Total struct {
+	Key
+	Places int `json:"places"`
+	Saving
+}
+
 // Predict adds to each site what the contenders of the table would save, the best first:
 //
-//	saves = code × (1 − ratio of code) + garbage × (1 − ratio of bytes)
+//	saves = code × (1 − ratio of code) + garbage × (1 − ratio of bytes) + sending × (1 − ratio of sizes)
 //
-// The ratios are of the first of the costs that has the library and another one. The value is the
-// median over messages. Its interval is their range, or of one message that of its figures, with
-// the error of sampling. Without anyFormat only what keeps the bytes' format counts.
+// The ratios are of the first of the costs that has the library and another one. Sending is the
+// site's part of reading or writing what it decodes or encodes. Its work is in proportion to the
+// size between not at all and all of it: the value takes half. The value is the median over
+// messages. Its interval is their range, or of one message that of its figures, with the error of
+// sampling. Without anyFormat only what keeps the bytes' format counts.
 func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePrice float64) {
 	formats := table.formats()
 	for i := range s.Sites {
@@ -47,21 +59,40 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 				break
 			}
 			for _, name := range slices.Sorted(maps.Keys(formats)) {
-				if format := formats[name]; name != measured && (anyFormat || format == formats[measured] || name == "pack=none") {
+				if format := formats[name]; name != measured && (anyFormat || format == formats[measured] || name == uncompressed) {
 					s.predict(site, costs, measured, name, corePrice)
 				}
 			}
 		}
 		for j := range site.Savings {
-			if f := formats[site.Savings[j].Contender]; f != formats[measured] {
-				site.Savings[j].Format = cmp.Or(f, "plain")
+			x := &site.Savings[j]
+			if f := formats[x.Contender]; f != formats[measured] {
+				x.Format = f
 			}
 			if other {
-				site.Savings[j].From += ", with " + measured + " for " + site.Library
+				x.From += ", with " + measured + " for " + site.Library
 			}
 		}
-		slices.SortStableFunc(site.Savings, func(a, b Saving) int { return cmp.Compare(b.Saves.Value, a.Saves.Value) })
+		slices.SortStableFunc(site.Savings, bySaving)
 	}
+	s.everywhere()
+}
+
+func bySaving(a, b Saving) int { return cmp.Compare(b.Saves.Value, a.Saves.Value) }
+
+// sending is the share of all CPU time that reads or writes what the site decodes or encodes.
+func (s *Summary) sending(site *Site) float64 {
+	does := map[string]string{"decode": "read", "encode": "write"}[site.Does]
+	sends, all := 0.0, 0.0
+	for i := range s.Parts {
+		switch p := &s.Parts[i]; {
+		case p.Stage == "send" && p.Does == does:
+			sends += p.All()
+		case p.Key == site.Key:
+			all += p.Share.Value
+		}
+	}
+	return sends * site.Share.Value / max(all, site.Share.Value)
 }
 
 // predict adds what one contender would save at a site, if the costs have both.
@@ -70,7 +101,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 	if site.Garbage != nil {
 		garbage = *site.Garbage
 	}
-	var saved, most []float64
+	var saved, most, bounds []float64
 	within := 0.0
 	for _, c := range costs.cases {
 		if c.stage != site.Stage || c.does != "" && c.does != site.Does {
@@ -88,8 +119,12 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 			}
 			return code*(1-x.code/now.code) + garbage*(1-bytes)
 		}
-		saved = append(saved, by(then))
-		within = (code + garbage - by(then)) * math.Hypot(now.within, then.within)
+		base, sent := by(then), 0.0
+		if now.size > 0 && then.size > 0 {
+			sent = s.sending(site) * (1 - then.size/now.size)
+		}
+		saved, bounds = append(saved, base+sent/2), append(bounds, base, base+sent)
+		within = (code + garbage - base) * math.Hypot(now.within, then.within)
 		if floor, ok := c.rows[c.floor]; ok {
 			most = append(most, by(floor))
 		}
@@ -99,15 +134,15 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 	}
 	x := Saving{Contender: contender, Messages: len(saved), From: costs.From}
 	value := stats.Median(saved)
-	low, high := value-slices.Min(saved), slices.Max(saved)-value
+	low, high := value-slices.Min(bounds), slices.Max(bounds)-value
 	if len(saved) == 1 {
-		low, high = within, within
+		low, high = math.Hypot(low, within), math.Hypot(high, within)
 	}
 	sampling := 0.0
 	if code > 0 {
 		sampling = value * (site.Share.High - site.Share.Low) / 2 / code
 	}
-	x.Saves = verdict.Interval{Value: value, Low: value - math.Hypot(low, sampling), High: min(code+garbage, value+math.Hypot(high, sampling))}
+	x.Saves = verdict.Interval{Value: value, Low: value - math.Hypot(low, sampling), High: value + math.Hypot(high, sampling)}
 	if len(most) > 0 {
 		floor := stats.Median(most)
 		x.AtMost = &floor
@@ -118,4 +153,29 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 		x.Cores, x.USDMonth = &cores, &usd
 	}
 	site.Savings = append(site.Savings, x)
+}
+
+// everywhere adds up the savings of operations that several sites do. Their ratios are the same, so
+// their intervals add up too.
+func (s *Summary) everywhere() {
+	for i := range s.Sites {
+		for _, x := range s.Sites[i].Savings {
+			at := slices.IndexFunc(s.Everywhere, func(t Total) bool { return t.Key == s.Sites[i].Key && t.Contender == x.Contender && t.From == x.From })
+			if at < 0 {
+				s.Everywhere = append(s.Everywhere, Total{s.Sites[i].Key, 1, x})
+				continue
+			}
+			t := &s.Everywhere[at]
+			t.Places++
+			t.Saves.Value, t.Saves.Low, t.Saves.High = t.Saves.Value+x.Saves.Value, t.Saves.Low+x.Saves.Low, t.Saves.High+x.Saves.High
+			for _, sum := range []struct{ to, of **float64 }{{&t.AtMost, &x.AtMost}, {&t.Cores, &x.Cores}, {&t.USDMonth, &x.USDMonth}} {
+				if *sum.to != nil && *sum.of != nil {
+					both := **sum.to + **sum.of
+					*sum.to = &both
+				}
+			}
+		}
+	}
+	s.Everywhere = slices.DeleteFunc(s.Everywhere, func(t Total) bool { return t.Places < 2 })
+	slices.SortStableFunc(s.Everywhere, func(a, b Total) int { return bySaving(a.Saving, b.Saving) })
 }

@@ -27,9 +27,11 @@ type Summary struct {
 	Allocated *float64 `json:"allocated_bytes"`
 
 	Shares
-	Parts     []Part `json:"parts"`
-	Sites     []Site `json:"sites"`
-	Libraries []Part `json:"libraries"`
+	Parts []Part `json:"parts"`
+	Sites []Site `json:"sites"`
+	// Everywhere is what a change in all places of an operation saves, where there are several.
+	Everywhere []Total `json:"everywhere"`
+	Libraries  []Part  `json:"libraries"`
 
 	counted
 }
@@ -56,7 +58,7 @@ type counted struct {
 // Key names an operation, or a part that is none: "own code".
 type Key struct {
 	Stage     string `json:"stage"`
-	Does      string `json:"does"` // "decode", "encode" or ""
+	Does      string `json:"does"` // "decode", "encode", "read", "write" or ""
 	Operation string `json:"operation"`
 }
 
@@ -245,9 +247,8 @@ func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
 // name takes from a place what names it.
 func (site *Site) name(p *place) {
 	site.Library, site.Function, site.Package, site.File, site.Message, site.Now = p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now
-	if method, generated := strings.CutPrefix(site.Library, "."); generated {
-		method, _, _ = strings.Cut(method, "@")
-		site.Library = "generated " + method
+	if site.Library[0] == '.' {
+		site.Library = "generated code"
 	}
 }
 

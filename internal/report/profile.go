@@ -104,7 +104,7 @@ func siteColumns(s *profile.Summary) []column[profile.Site] {
 func siteName(x profile.Site) string {
 	name := x.Function[strings.LastIndexByte(x.Function, '/')+1:]
 	if name == "" {
-		name = "(none of yours)"
+		name = "(libraries)"
 	}
 	if x.Message != "" {
 		name += " " + x.Message
@@ -112,25 +112,35 @@ func siteName(x profile.Site) string {
 	return name
 }
 
-// saving is a saving at its site.
-type saving struct {
-	at *profile.Site
-	profile.Saving
-}
-
 // mostLibraries is how many of those that have no part in a message's way are named.
 const mostLibraries = 5
 
-// mostSavings is how many savings a site shows.
+// saving is a saving, and where it is.
+type saving struct {
+	where string
+	profile.Saving
+}
+
+// mostSavings is how many savings an operation shows; of several places, each shows one.
 const mostSavings = 3
 
 func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 	var all []saving
-	from := map[string]bool{}
-	for _, site := range sites {
-		for i, x := range site.Savings {
-			if i < mostSavings && x.Saves.Value > 0 {
-				all = append(all, saving{&site, x})
+	shown, from := map[profile.Key]int{}, map[string]bool{}
+	for _, x := range s.Everywhere {
+		if shown[x.Key]++; shown[x.Key] <= mostSavings && x.Saves.Value > 0 {
+			all = append(all, saving{fmt.Sprintf("%s, all %d places", x.Key, x.Places), x.Saving})
+			from[x.From] = true
+		}
+	}
+	for i := range sites {
+		most := mostSavings
+		if shown[sites[i].Key] > 0 {
+			most = 1
+		}
+		for j, x := range sites[i].Savings {
+			if j < most && x.Saves.Value > 0 {
+				all = append(all, saving{siteName(sites[i]), x})
 				from[x.From] = true
 			}
 		}
@@ -142,7 +152,7 @@ func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 	d.printf("\n")
 	d.title("What a change would save of all CPU time:")
 	columns := []column[saving]{
-		texts("where", func(x saving) string { return siteName(*x.at) }),
+		texts("where", func(x saving) string { return x.where }),
 		texts("instead", func(x saving) string {
 			text := record.Short(x.Contender)
 			if x.Format != "" {
