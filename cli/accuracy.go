@@ -77,10 +77,10 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 			within, mark = within+1, ", agrees"
 		}
 		middle := stats.Median(ratios)
-		if math.Abs(r.Ratio.Ratio/middle-1) < 0.05 {
+		if math.Abs(r.Ratio.Value/middle-1) < 0.05 {
 			near++
 		}
-		fmt.Fprintf(w, "%-25s %.3g (%.3g to %.3g)%s\n", report.RatioText(r.Ratio), middle, ratios[0], ratios[len(ratios)-1], mark)
+		fmt.Fprintf(w, "%-25s %.3g (%.3g to %.3g)%s\n", report.RatioText(r.Ratio.Interval), middle, ratios[0], ratios[len(ratios)-1], mark)
 	}
 	fmt.Fprintf(w, "%d of %d ratios agree within both intervals, %d within 5%%\n", within, of, near)
 	return nil

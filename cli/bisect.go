@@ -12,7 +12,6 @@ import (
 	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/report"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/lab"
@@ -51,12 +50,12 @@ func (b *bisection) find() error {
 		return err
 	}
 	margin := verdict.Margin(float64(b.flags.precision))
-	if by := stats.Decide(whole, margin); by != stats.Faster && by != stats.Slower {
+	if by := verdict.Decide(whole, margin); by != verdict.Faster && by != verdict.Slower {
 		b.step(high, whole, "no change")
 		return hinted(errors.New("no change can be seen between the two, and there is nothing to look for"), "a larger --budget sees smaller ones")
 	}
 	b.step(high, whole, "changed")
-	half := math.Log(whole.Ratio) / 2
+	half := math.Log(whole.Value) / 2
 	skipped := map[int]bool{}
 	for high-low > 1 {
 		middle, ok := nearestTo((low+high)/2, low, high, skipped)
@@ -99,12 +98,12 @@ func (b *bisection) result(format string, a ...any) {
 }
 
 // step describes a measured commit.
-func (b *bisection) step(commit int, c stats.Comparison, is string) {
-	b.result("%.12s  %s of the good one's time  %s", b.Commits[commit], report.RatioText(&c), is)
+func (b *bisection) step(commit int, c verdict.Comparison, is string) {
+	b.result("%.12s  %s of the good one's time  %s", b.Commits[commit], report.RatioText(c.Interval), is)
 }
 
 // at returns the benchmark's time at a commit as a multiple of the time at the good one.
-func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err error) {
+func (b *bisection) at(commit int, precision float64) (c verdict.Comparison, err error) {
 	entries, err := b.Entries(b.cmd.Context(), b.Commits[commit])
 	if b.cmd.Context().Err() != nil {
 		return c, lab.ErrInterrupted
@@ -123,7 +122,7 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 	}
 	result := verdict.AnalyzeCase(rec, entries[0].Case.Name)
 	good := result.Of(rec.Rows[len(rec.Rows)-1].Contender)
-	if good == nil || good.Ratio == nil || math.IsInf(good.Ratio.HalfWidth, 1) {
+	if good == nil || good.Ratio == nil || !good.Ratio.Bounded() {
 		for _, r := range result.Rows {
 			if r.NSOp == nil {
 				return c, errors.New(r.Reason())
@@ -132,7 +131,7 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 		return c, errors.New("the budget is too small for an interval")
 	}
 	c = *good.Ratio
-	c.Ratio, c.Low, c.High = 1/c.Ratio, 1/c.High, 1/c.Low
+	c.Value, c.Low, c.High = 1/c.Value, 1/c.High, 1/c.Low
 	return c, nil
 }
 

@@ -26,7 +26,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 		c.Comparisons++
 		blocks, widths = append(blocks, float64(result.Blocks)), append(widths, control.Ratio.HalfWidth)
 		needed = append(needed, control.Ratio.Needed(margin))
-		if control.Verdict == stats.Faster || control.Verdict == stats.Slower {
+		if control.Verdict == verdict.Faster || control.Verdict == verdict.Slower {
 			falseAlarms++
 		}
 		if !control.Ratio.Contains(1) {
@@ -38,7 +38,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 				continue
 			}
 			slowed[i]++
-			if row.Verdict == stats.Slower {
+			if row.Verdict == verdict.Slower {
 				found[i]++
 			}
 			covered.Of++

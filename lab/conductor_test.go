@@ -313,7 +313,7 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 			continue
 		}
 		// No time is asserted, only that eight times the work is not taken for the same.
-		if r.Ratio.Ratio < 2 {
+		if r.Ratio.Value < 2 {
 			t.Errorf("eight times the work came out as %+v", r.Ratio)
 		}
 	}

@@ -26,7 +26,6 @@ import (
 	"math"
 
 	"postage/internal/report"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -44,7 +43,7 @@ const (
 )
 
 // like are the verdicts on rows with the same colours.
-var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
+var like = map[Verdict]verdict.Verdict{Holds: verdict.Faster, Differs: verdict.Slower, WasArtefact: verdict.Slower}
 
 // Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much a ratio
 // may exceed the most that a claim allows ("no slower"): a smaller difference does not matter, even

@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"math"
 	"slices"
 
 	"postage/internal/verdict"
@@ -56,7 +55,7 @@ func (ch Choice) With(step, option int) Choice {
 // Bill is what a choice costs per month.
 type Bill struct {
 	Lines    []Line
-	Total    verdict.Quantity
+	Total    verdict.Interval
 	Switches []Switch
 }
 
@@ -64,14 +63,14 @@ type Bill struct {
 type Line struct {
 	Name    string
 	Traffic bool
-	Each    verdict.Quantity // a message: CPU nanoseconds; of traffic, bytes
-	USD     verdict.Quantity // a month
+	Each    verdict.Interval // a message: CPU nanoseconds; of traffic, bytes
+	USD     verdict.Interval // a month
 }
 
 // Switch is the cheapest other option for one of the steps.
 type Switch struct {
 	What, From, To string
-	Saving         verdict.Quantity // USD a month; not known where there is no other
+	Saving         verdict.Interval // USD a month; To is "" where there is no other
 }
 
 // Bill computes what a choice costs a month, in USD:
@@ -87,8 +86,7 @@ func (m *Model) Bill(ch Choice) Bill {
 	b := Bill{Total: verdict.Exactly(0)}
 	for i := range m.Steps {
 		for _, p := range m.chosen(ch, i).Parts {
-			q := p.Quantity()
-			b.Lines = append(b.Lines, Line{Name: p.Name, Each: q, USD: q.Times(ch.cpuFactor())})
+			b.Lines = append(b.Lines, Line{Name: p.Name, Each: p.Interval, USD: p.Times(ch.cpuFactor())})
 		}
 	}
 	sent := m.bytes(ch)
@@ -118,12 +116,12 @@ func (m *Model) cheapest(ch Choice, step int) Switch {
 		}
 		saving := verdict.Exactly((m.bytes(ch) - m.bytes(ch.With(step, i))) * ch.trafficFactor())
 		for _, p := range now.Parts {
-			saving = saving.Plus(ch.cpuFactor(), p.Quantity())
+			saving = saving.Plus(ch.cpuFactor(), p.Interval)
 		}
 		for _, p := range o.Parts {
-			saving = saving.Plus(-ch.cpuFactor(), p.Quantity())
+			saving = saving.Plus(-ch.cpuFactor(), p.Interval)
 		}
-		if !s.Saving.Known || saving.Value > s.Saving.Value {
+		if s.To == "" || saving.Value > s.Saving.Value {
 			s.From, s.To, s.Saving = now.Label, o.Label, saving
 			if o.Heading != now.Heading {
 				s.From, s.To = now.named(), o.named()
@@ -155,12 +153,3 @@ func (m *Model) bytes(ch Choice) float64 {
 func (ch *Choice) messages() float64      { return ch.Rate * 3600 * HoursPerMonth }
 func (ch *Choice) cpuFactor() float64     { return ch.messages() / 3.6e12 * ch.CPUHour }
 func (ch *Choice) trafficFactor() float64 { return ch.messages() / 1e9 * ch.GB }
-
-// Quantity is the part's time with its interval.
-func (p *Part) Quantity() verdict.Quantity {
-	q := verdict.QuantityOf(verdict.Interval{Value: p.NS, Low: math.Inf(-1), High: math.Inf(1)})
-	if p.Low != nil && p.High != nil {
-		q.Low, q.High = *p.Low, *p.High
-	}
-	return q
-}

@@ -3,17 +3,21 @@ package cost
 import (
 	"math"
 	"testing"
+
+	"postage/internal/verdict"
 )
 
 // A bill that can be computed by hand.
 func TestBillByHand(t *testing.T) {
-	bound := func(x float64) *float64 { return &x }
+	part := func(name string, value, low, high float64) Part {
+		return Part{name, verdict.Interval{Value: value, Low: low, High: high}}
+	}
 	m := &Model{Messages: []string{"m"}, Steps: []Step{
 		{Name: "codec", Lists: [][]Option{{
-			{Label: "a", Parts: []Part{{"encode", 3000, bound(2700), bound(3300)}, {"decode", 4000, bound(3600), bound(4400)}}, Bytes: 100},
-			{Label: "b", Parts: []Part{{"encode", 1000, bound(1000), bound(1000)}, {"decode", 1000, bound(1000), bound(1000)}}, Bytes: 150},
+			{Label: "a", Parts: []Part{part("encode", 3000, 2700, 3300), part("decode", 4000, 3600, 4400)}, Bytes: 100},
+			{Label: "b", Parts: []Part{part("encode", 1000, 1000, 1000), part("decode", 1000, 1000, 1000)}, Bytes: 150},
 		}}},
-		{Name: "seal", Lists: [][]Option{{{Label: "none"}, {Label: "sealed", Parts: []Part{{"seal", 5000, nil, nil}}, Bytes: 500, Whole: true}}}},
+		{Name: "seal", Lists: [][]Option{{{Label: "none"}, {Label: "sealed", Parts: []Part{part("seal", 5000, math.Inf(-1), math.Inf(1))}, Bytes: 500, Whole: true}}}},
 		{Name: "send", Lists: [][]Option{{{Label: "none"}, {Label: "http", Bytes: 900, Carries: true}}}},
 		{Name: "store", Lists: [][]Option{{{Label: "none"}}}},
 	}}

@@ -12,6 +12,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -83,12 +84,10 @@ type Option struct {
 	usual          bool
 }
 
-// Part is the CPU time a message, in nanoseconds. Low and High are nil where there are too
-// few blocks for an interval.
+// Part is the CPU time a message, in nanoseconds.
 type Part struct {
-	Name      string
-	NS        float64
-	Low, High *float64
+	Name string
+	verdict.Interval
 }
 
 // New collects what records have of the steps that the stages declare, in their order. It is nil if
@@ -257,10 +256,9 @@ func (c *Case) part(o *Option, r *verdict.Result, name string, messages float64,
 		return why
 	}
 	s := stats.Paired(values, 0.05)
-	p := Part{Name: name, NS: significant(s.Value)}
+	p := Part{name, verdict.Interval{Value: significant(s.Value), Low: math.Inf(-1), High: math.Inf(1)}}
 	if len(values) >= stats.MinBlocks {
-		low, high := significant(s.Low), significant(s.High)
-		p.Low, p.High = &low, &high
+		p.Low, p.High = significant(s.Low), significant(s.High)
 	}
 	o.Parts = append(o.Parts, p)
 	return ""

@@ -44,7 +44,7 @@ func TestNew(t *testing.T) {
 		t.Fatalf("%+v", options)
 	}
 	// a takes 300 ns for 10 messages of 377 bytes.
-	if p := options[1].Parts[0]; p.Name != "pack" || p.NS < 27 || p.NS > 33 || p.Low == nil || *p.Low > p.NS || options[1].Bytes != 377 {
+	if p := options[1].Parts[0]; p.Name != "pack" || p.Value < 27 || p.Value > 33 || !p.Bounded() || p.Low > p.Value || options[1].Bytes != 377 {
 		t.Errorf("%+v", options[1])
 	}
 	first := m.First()

@@ -42,7 +42,7 @@ func Millions(stages []verdict.Stage, cases []Case) map[string][]Million {
 				}
 				m := Million{Contender: r.Row.Contender, Wire: o.Bytes * 1e6}
 				for _, part := range o.Parts {
-					m.CPUSeconds += part.NS / 1e9 * 1e6
+					m.CPUSeconds += part.Value / 1e9 * 1e6
 				}
 				for _, end := range []*verdict.Result{r, byName[op.Beside.Case].Of(r.Row.Contender)} {
 					if end.BytesOp != nil {

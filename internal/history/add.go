@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"postage/internal/history/trend"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -292,9 +291,9 @@ func (a *adder) figure(r *verdict.Result, anchor *frozen) ([]any, error) {
 	if anchor != nil {
 		anchorID = anchor.id
 		if values := verdict.BlockValues(a.rec, r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
-			c := stats.Compare(values, a.rec.Run.Between)
-			ratio = known(c.Ratio)
-			if !math.IsInf(c.HalfWidth, 0) {
+			c := verdict.Compare(values, a.rec.Run.Between)
+			ratio = known(c.Value)
+			if c.Bounded() {
 				low, high = known(c.Low), known(c.High)
 			}
 		}

@@ -88,7 +88,7 @@ func TestStoredIsAnalyzed(t *testing.T) {
 				if p.Ratio != nil {
 					t.Fatalf("the baseline has ratio %v", p.Ratio)
 				}
-			} else if *p.Ratio != (verdict.Interval{Value: r.Ratio.Ratio, Low: r.Ratio.Low, High: r.Ratio.High}) {
+			} else if *p.Ratio != (r.Ratio.Interval) {
 				t.Fatalf("ratio %v, analyzed %v", p.Ratio, r.Ratio)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -110,14 +109,13 @@ func (c *caseOfRun) clause(does string) clauseView {
 	}
 	best := rivals[0]
 	switch {
-	case math.IsInf(best.Ratio.HalfWidth, 0):
+	case !best.Ratio.Bounded():
 		advice.Do, advice.Text = "", strings.TrimSuffix(" "+in.takes+" "+takes+" to "+does, " to ")+"; there are too few blocks for a verdict"
 		return advice
-	case best.Verdict == stats.Slower:
-		longer := verdict.Interval{Value: best.Ratio.Ratio, Low: best.Ratio.Low, High: best.Ratio.High}
-		advice.Text = fmt.Sprintf(": it is %s, at %s; next is %s, which "+in.as, in.best, takes, record.Short(best.Row.Contender), supported(longer, timesIn))
+	case best.Verdict == verdict.Slower:
+		advice.Text = fmt.Sprintf(": it is %s, at %s; next is %s, which "+in.as, in.best, takes, record.Short(best.Row.Contender), supported(best.Ratio.Interval, timesIn))
 		return advice
-	case best.Verdict != stats.Faster:
+	case best.Verdict != verdict.Faster:
 		advice.Text = fmt.Sprintf(": it %s %s, and no %s contender was found%s", in.takes, takes, in.better, c.notSure(c.Baseline))
 		return advice
 	}
@@ -138,7 +136,7 @@ func (c *caseOfRun) clause(does string) clauseView {
 	if from := best.Row.Properties[record.Departs]; from != "" {
 		advice.Text += ", but departs from " + from
 		keeps := func(r *verdict.Result) bool { return r.Row.Properties[record.Departs] == "" }
-		if i := slices.IndexFunc(rivals, keeps); i >= 0 && rivals[i].Verdict == stats.Faster {
+		if i := slices.IndexFunc(rivals, keeps); i >= 0 && rivals[i].Verdict == verdict.Faster {
 			advice.Text += fmt.Sprintf(": %s does not, and is %s %s", record.Short(rivals[i].Row.Contender), supported(inverse(rivals[i].Ratio), timesIn), in.better)
 		}
 	}
@@ -147,8 +145,8 @@ func (c *caseOfRun) clause(does string) clauseView {
 }
 
 // inverse is how many times as fast or cheap a row is that has this ratio.
-func inverse(c *stats.Comparison) verdict.Interval {
-	return verdict.Interval{Value: 1 / c.Ratio, Low: 1 / c.High, High: 1 / c.Low}
+func inverse(c *verdict.Comparison) verdict.Interval {
+	return verdict.Interval{Value: 1 / c.Value, Low: 1 / c.High, High: 1 / c.Low}
 }
 
 // notSure names the rivals that may be faster than what is advised, by more than counts as the
@@ -170,7 +168,7 @@ func (c *caseOfRun) notSure(advised *verdict.Result) string {
 // "about", from ±10% on, with two from ±1% on, and with more where it would leave the interval.
 func supported(figure verdict.Interval, print func(x float64, digits int) string) string {
 	about, digits := "", 3
-	if half := math.Log(figure.High/figure.Low) / 2; !bounded(&figure) || half >= 0.1 {
+	if half := math.Log(figure.High/figure.Low) / 2; !figure.Bounded() || half >= 0.1 {
 		about, digits = "about ", 1
 	} else if half >= 0.01 {
 		digits = 2
@@ -203,7 +201,7 @@ func durationIn(ns float64, digits int) string { return duration(rounded(ns, dig
 // packed says which way of packing is best at which bandwidth.
 func (c *caseOfRun) packed(picks []pick) clauseView {
 	first := record.Short(picks[0].Row.Contender)
-	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && math.IsInf(p.Ratio.HalfWidth, 0) }) {
+	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && !p.Ratio.Bounded() }) {
 		return clauseView{ID: c.id, Who: "there", Text: " are too few blocks to say what pays"}
 	}
 	if len(picks) == 1 {
@@ -231,9 +229,9 @@ func (c *caseOfRun) rivals() []*verdict.Result {
 			rivals = append(rivals, r)
 		}
 	}
-	rank := map[stats.Verdict]int{stats.Faster: -1, stats.Slower: 1}
+	rank := map[verdict.Verdict]int{verdict.Faster: -1, verdict.Slower: 1}
 	slices.SortStableFunc(rivals, func(a, b *verdict.Result) int {
-		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(a.Ratio.Ratio, b.Ratio.Ratio))
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(a.Ratio.Value, b.Ratio.Value))
 	})
 	return rivals
 }

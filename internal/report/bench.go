@@ -66,7 +66,7 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 
 // BenchChanged reports whether a row's time or one of its counts has changed.
 func BenchChanged(r *verdict.Change) bool {
-	return r.Verdict == stats.Faster || r.Verdict == stats.Slower || r.Outcome == verdict.Regressed ||
+	return r.Verdict == verdict.Faster || r.Verdict == verdict.Slower || r.Outcome == verdict.Regressed ||
 		slices.ContainsFunc(r.Counts, differs)
 }
 
@@ -151,7 +151,7 @@ func (b *benchmarks) summary() []string {
 	if n := len(b.folded); n > 0 {
 		same, worst := 0, 1.0
 		for _, r := range b.folded {
-			if r.Verdict == stats.Same {
+			if r.Verdict == verdict.Same {
 				same++
 			}
 			worst = max(worst, r.Seen)
@@ -169,7 +169,7 @@ func (b *benchmarks) summary() []string {
 	n := float64(len(b.changes.Rows))
 	mean, half := sum/n, math.Sqrt(square)/n
 	return append(lines, fmt.Sprintf("geometric mean of new/old over %s: %s", words.Counted(len(b.changes.Rows), "benchmark"),
-		intervalText(verdict.Interval{Value: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)})))
+		RatioText(verdict.Interval{Value: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)})))
 }
 
 // unmeasured says why a benchmark has no figures.
@@ -296,7 +296,7 @@ func (b *benchmarks) layouts(row *record.Row) string {
 
 // compared is a table of benchmarks beside their old versions.
 func (b *benchmarks) compared(d *doc, rows []*verdict.Change) {
-	interval, wide := intervalText, d.Markdown || d.Wide
+	interval, wide := RatioText, d.Markdown || d.Wide
 	if !wide {
 		interval = shortRatio
 	}
@@ -367,7 +367,7 @@ func metricChangeText(m *verdict.MetricChange) string {
 		return text
 	}
 	if m.Ratio != nil {
-		text += "  " + intervalText(*m.Ratio)
+		text += "  " + RatioText(*m.Ratio)
 	}
 	return text + "  " + string(m.Verdict)
 }

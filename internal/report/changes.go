@@ -198,7 +198,7 @@ func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
 	}
 	if wide {
 		name = func(r *verdict.Change) string { return r.New.Row.Name }
-		interval, counts = intervalText, countsText
+		interval, counts = RatioText, countsText
 	}
 	columns := []column[*verdict.Change]{texts("row", name)}
 	if c.Paired {
@@ -233,13 +233,6 @@ func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
 
 // layoutMatters reports whether the row's ratio differs visibly between function layouts.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
-
-func intervalText(i verdict.Interval) string {
-	if math.IsInf(i.High, 1) || i.Low == 0 {
-		return ratio(i.Value) + " (no interval)"
-	}
-	return fmt.Sprintf("%s (%s to %s)", ratio(i.Value), ratio(i.Low), ratio(i.High))
-}
 
 func probability(p float64) string {
 	if p < 0.001 {
@@ -292,15 +285,15 @@ func explain(c *verdict.Changes, r *verdict.Change) string {
 	var why []string
 	switch r.Time {
 	case verdict.Regressed:
-		why = append(why, fmt.Sprintf("takes %s of its old time; the threshold is %s", intervalText(r.Ratio), percent(c.Limits.Time)))
+		why = append(why, fmt.Sprintf("takes %s of its old time; the threshold is %s", RatioText(r.Ratio), percent(c.Limits.Time)))
 	case verdict.Inconclusive:
 		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
-			intervalText(r.Ratio), percent(r.Threshold), seen(r.Seen)))
+			RatioText(r.Ratio), percent(r.Threshold), seen(r.Seen)))
 	case verdict.NotGated:
 		why = append(why, "its time is not gated: old and new did not take turns")
 	case verdict.Passed:
 		if r.Outcome == verdict.Passed {
-			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", intervalText(r.Ratio), percent(r.Threshold)))
+			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", RatioText(r.Ratio), percent(r.Threshold)))
 		}
 	}
 	if layoutMatters(r) {

@@ -8,7 +8,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 )
@@ -22,14 +21,14 @@ type Claims struct {
 
 // Claim is what someone published, beside what was measured of it here.
 type Claim struct {
-	Number   int            `json:"number"`
-	Page     string         `json:"page"`  // where it was published
-	Stage    string         `json:"stage"` // that it is about: "encode"
-	Text     string         `json:"claim"`
-	Verdict  string         `json:"verdict"`  // "holds"
-	Why      string         `json:"why"`      // what was wrong with the page, or explains a difference
-	Measures []ClaimMeasure `json:"measures"` // none where no stage measures them
-	Like     stats.Verdict  // a page shows Verdict in the colour of this; "" for none
+	Number   int             `json:"number"`
+	Page     string          `json:"page"`  // where it was published
+	Stage    string          `json:"stage"` // that it is about: "encode"
+	Text     string          `json:"claim"`
+	Verdict  string          `json:"verdict"`  // "holds"
+	Why      string          `json:"why"`      // what was wrong with the page, or explains a difference
+	Measures []ClaimMeasure  `json:"measures"` // none where no stage measures them
+	Like     verdict.Verdict // a page shows Verdict in the colour of this; "" for none
 }
 
 // ClaimMeasure is a figure of a row as a multiple of the same figure of another.
@@ -153,7 +152,7 @@ func (m *ClaimMeasure) here() string {
 	case m.Here == nil:
 		return "n/a"
 	}
-	return intervalText(*m.Here)
+	return RatioText(*m.Here)
 }
 
 // jsonClaims is the JSON of claims, version 1.

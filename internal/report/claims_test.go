@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"testing"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 )
 
 // checked is one claim of each verdict, and of each figure.
 func checked() Claims {
 	var all []Claim
-	like := map[string]stats.Verdict{"holds": stats.Faster, "differs": stats.Slower, "was an artefact": stats.Slower}
+	like := map[string]verdict.Verdict{"holds": verdict.Faster, "differs": verdict.Slower, "was an artefact": verdict.Slower}
 	for i, v := range []string{"holds", "differs", "was an artefact", "undecided", "not measured", "not available"} {
 		c := Claim{Number: i + 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort", Verdict: v, Like: like[v]}
 		m := ClaimMeasure{What: "like with like", Of: Time, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: 0.25, Verdict: v}

@@ -45,9 +45,9 @@ func narrow(c *verdict.CaseResult) []result {
 			case r.Ratio == nil:
 				return "1"
 			case r.Row.Role == record.RoleFloor: // it is no choice: nobody needs its interval
-				return ratio(r.Ratio.Ratio)
+				return ratio(r.Ratio.Value)
 			}
-			return shortRatio(verdict.Interval{Value: r.Ratio.Ratio, Low: r.Ratio.Low, High: r.Ratio.High})
+			return shortRatio(r.Ratio.Interval)
 		}),
 		texts("verdict", verdictText),
 		figures("×floor", floorText),
@@ -93,14 +93,6 @@ func firstKey(c *verdict.CaseResult) string {
 	return key + "="
 }
 
-// shortRatio is intervalText, shorter.
-func shortRatio(i verdict.Interval) string {
-	if !bounded(&i) {
-		return ratio(i.Value) + " (no interval)"
-	}
-	return fmt.Sprintf("%s (%s–%s)", ratio(i.Value), ratio(i.Low), ratio(i.High))
-}
-
 func ofCost(c *verdict.CaseResult) bool {
 	return slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.CodeOp != nil })
 }
@@ -137,7 +129,7 @@ func columnsOf(c *verdict.CaseResult) []result {
 			if r.Ratio == nil {
 				return "1"
 			}
-			return RatioText(r.Ratio)
+			return RatioText(r.Ratio.Interval)
 		}),
 	}
 	if any(func(r *verdict.Result) bool { return r.Tail != nil }) {
@@ -228,8 +220,8 @@ func paysText(c *verdict.CaseResult, r *verdict.Result) string {
 		return "n/a"
 	case below.Value == 0:
 		return "never"
-	case math.IsInf(r.Ratio.HalfWidth, 0):
-		return grouped(below.Value) + " (no interval yet)"
+	case !r.Ratio.Bounded():
+		return grouped(below.Value) + " (no interval)"
 	case math.IsInf(below.Low, 1):
 		return "always"
 	case math.IsInf(below.High, 1):

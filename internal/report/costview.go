@@ -74,7 +74,7 @@ func newMessageCost(m *cost.Model, ch cost.Choice, name string) messageCost {
 		v.Total = moneyText(b.Total)
 	}
 	for _, l := range b.Lines {
-		line := lineView{Name: l.Name, Each: durationText(l.Each), USD: moneyText(l.USD)}
+		line := lineView{Name: l.Name, Each: spanned(l.Each, duration), USD: moneyText(l.USD)}
 		if l.Traffic {
 			line.Each = grouped(l.Each.Value) + " bytes"
 		}
@@ -110,9 +110,9 @@ func newOption(m *cost.Model, ch cost.Choice, step, at int) optionView {
 	}
 	each := verdict.Exactly(0)
 	for i := range o.Parts {
-		each = each.Plus(1, o.Parts[i].Quantity())
+		each = each.Plus(1, o.Parts[i].Interval)
 	}
-	v.CPU, v.Bytes, v.USD = durationText(each), grouped(o.Bytes), moneyText(m.Bill(ch.With(step, at)).Total)
+	v.CPU, v.Bytes, v.USD = spanned(each, duration), grouped(o.Bytes), moneyText(m.Bill(ch.With(step, at)).Total)
 	return v
 }
 
@@ -133,7 +133,7 @@ func dominant(b *cost.Bill) string {
 // switchText says what to switch saves.
 func switchText(s *cost.Switch) string {
 	switch {
-	case !s.Saving.Known:
+	case s.To == "":
 		return fmt.Sprintf("%s: this record has nothing to switch to.", s.What)
 	case s.Saving.Value <= 0:
 		return fmt.Sprintf("%s: %s is the cheapest that was measured.", s.What, s.From)
@@ -144,22 +144,11 @@ func switchText(s *cost.Switch) string {
 }
 
 // moneyText is an amount with its interval.
-func moneyText(q verdict.Quantity) string {
-	switch {
-	case !q.Bounded():
-		return dollars(q.Value) + " (no interval yet)"
-	case q.Low == q.High:
-		return dollars(q.Value)
+func moneyText(i verdict.Interval) string {
+	if i.Low == i.High {
+		return dollars(i.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", dollars(q.Value), dollars(q.Low), dollars(q.High))
-}
-
-// durationText is a time with its interval.
-func durationText(q verdict.Quantity) string {
-	if !q.Bounded() {
-		return duration(q.Value) + " (no interval yet)"
-	}
-	return strings.Join([]string{duration(q.Value), " (", duration(q.Low), " to ", duration(q.High), ")"}, "")
+	return spanned(i, dollars)
 }
 
 // dollars prints an amount of USD.

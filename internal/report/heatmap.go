@@ -60,7 +60,7 @@ func (m *heatMap) add(message string, c *caseOfRun) {
 		}
 		x := 1.0
 		if r.Ratio != nil {
-			x = r.Ratio.Ratio
+			x = r.Ratio.Value
 		}
 		m.Rows[at].fill(len(m.Columns) - 1)
 		m.Rows[at].Cells = append(m.Rows[at].Cells, heatCell{ratio(x), "h" + step(x), duration(r.NSOp.Value)})

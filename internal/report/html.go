@@ -354,9 +354,6 @@ func multiple(x float64) string {
 // duration prints nanoseconds in the unit that suits them.
 func duration(ns float64) string { return scaled(ns, "ns", "µs", "ms", "s") }
 
-// bytesText prints bytes in the unit that suits them, powers of ten.
-func bytesText(n float64) string { return scaled(n, "B", "kB", "MB", "GB") }
-
 // scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
 // before.
 func scaled(x float64, units ...string) string {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -80,7 +79,7 @@ func knownOf(v reflect.Value) any {
 
 // withBounds is an interval whose bounds are infinite where there are too few blocks for them.
 func withBounds(i verdict.Interval) verdict.Interval {
-	if !bounded(&i) && i.Low != i.High {
+	if !i.Bounded() {
 		i.Low, i.High = math.Inf(-1), math.Inf(1)
 	}
 	return i
@@ -219,9 +218,9 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	return j
 }
 
-func newJSONRatio(x *stats.Comparison, baseline string) *jsonRatio {
+func newJSONRatio(x *verdict.Comparison, baseline string) *jsonRatio {
 	if x == nil {
 		return nil
 	}
-	return &jsonRatio{baseline, withBounds(verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
+	return &jsonRatio{baseline, withBounds(x.Interval)}
 }

@@ -3,11 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -99,7 +97,7 @@ func machinesHeadline(m *verdict.Machines) string {
 		if r.Opposed {
 			opposed++
 		}
-		if slices.ContainsFunc(r.Results, func(r *verdict.Result) bool { return r == nil || r.Ratio == nil || math.IsInf(r.Ratio.HalfWidth, 0) }) {
+		if slices.ContainsFunc(r.Results, func(r *verdict.Result) bool { return r == nil || r.Ratio == nil || !r.Ratio.Bounded() }) {
 			open++
 		}
 	}
@@ -128,9 +126,7 @@ func machinesColumns(m *verdict.Machines, from, to int, whole bool) []column[*ve
 			}
 			return text
 		}
-		interval = func(c *stats.Comparison) string {
-			return ratio(c.Ratio) + " " + plusMinus(&verdict.Interval{Value: c.Ratio, Low: c.Low, High: c.High})
-		}
+		interval = func(i verdict.Interval) string { return ratio(i.Value) + " " + plusMinus(&i) }
 	}
 	columns := []column[*verdict.MachinesRow]{texts("", func(r *verdict.MachinesRow) string { return r.Row.Contender })}
 	for i := from; i < to; i++ {
@@ -140,7 +136,7 @@ func machinesColumns(m *verdict.Machines, from, to int, whole bool) []column[*ve
 }
 
 // onMachine is what one record says of a row: a ratio; of the baseline its own time.
-func onMachine(r *verdict.Result, interval func(*stats.Comparison) string) string {
+func onMachine(r *verdict.Result, interval func(verdict.Interval) string) string {
 	switch {
 	case r == nil:
 		return "not measured"
@@ -152,7 +148,7 @@ func onMachine(r *verdict.Result, interval func(*stats.Comparison) string) strin
 	case r.Ratio == nil:
 		return "no baseline"
 	}
-	return interval(r.Ratio)
+	return interval(r.Ratio.Interval)
 }
 
 // apartText says by how much the intervals of a row's ratios are apart.
@@ -161,7 +157,7 @@ func apartText(m *verdict.Machines, r *verdict.MachinesRow) string {
 		return "baseline"
 	}
 	if r.Opposed {
-		return fmt.Sprintf("%s×: %s on %s, %s on %s", ratio(r.Apart), stats.Faster, on(m, r, stats.Faster), stats.Slower, on(m, r, stats.Slower))
+		return fmt.Sprintf("%s×: %s on %s, %s on %s", ratio(r.Apart), verdict.Faster, on(m, r, verdict.Faster), verdict.Slower, on(m, r, verdict.Slower))
 	}
 	if r.Apart > 1 {
 		return ratio(r.Apart) + "×"
@@ -170,7 +166,7 @@ func apartText(m *verdict.Machines, r *verdict.MachinesRow) string {
 }
 
 // on names the machines on which the row has a verdict.
-func on(m *verdict.Machines, r *verdict.MachinesRow, v stats.Verdict) string {
+func on(m *verdict.Machines, r *verdict.MachinesRow, v verdict.Verdict) string {
 	var names []string
 	for i, result := range r.Results {
 		if result != nil && result.Ratio != nil && result.Verdict == v {
@@ -206,7 +202,7 @@ type (
 		Proof   record.Proof      `json:"proof,omitempty"`
 		Blocks  int               `json:"blocks"`
 		Ratio   *jsonRatio        `json:"ratio"`
-		Verdict stats.Verdict     `json:"verdict,omitempty"`
+		Verdict verdict.Verdict   `json:"verdict,omitempty"`
 		NSOp    *verdict.Interval `json:"ns_op"`
 	}
 )

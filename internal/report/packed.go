@@ -29,7 +29,7 @@ func paysBelow(c *verdict.CaseResult, r *verdict.Result) (verdict.Interval, bool
 		}
 		return saved / ((ratio - 1) * base.ns) * 1e3
 	}
-	return verdict.Interval{Value: below(r.Ratio.Ratio), Low: below(r.Ratio.High), High: below(r.Ratio.Low)}, true
+	return verdict.Interval{Value: below(r.Ratio.Value), Low: below(r.Ratio.High), High: below(r.Ratio.Low)}, true
 }
 
 // packedCost is what a message costs to send: CPU time, and bits to wait for.
@@ -42,7 +42,7 @@ func sendCost(c *verdict.CaseResult, r *verdict.Result) (packedCost, bool) {
 	size, sized := r.Metrics[record.PackedBytes]
 	cpu, timed := c.Baseline.Metrics[record.ClientCPU]
 	if r.Ratio != nil {
-		cpu *= r.Ratio.Ratio
+		cpu *= r.Ratio.Value
 	}
 	return packedCost{cpu, 8 * size}, sized && timed
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -19,7 +18,7 @@ func packedCase(others ...[2]float64) *verdict.CaseResult {
 			Metrics: map[string]float64{record.PackedBytes: size, record.ClientCPU: 1000 * ratio},
 		}
 		if role == record.RoleContender {
-			r.Ratio = &stats.Comparison{Ratio: ratio, Low: ratio - 0.5, High: ratio + 0.5}
+			r.Ratio = &verdict.Comparison{Interval: verdict.Interval{Value: ratio, Low: ratio - 0.5, High: ratio + 0.5}}
 		}
 		return r
 	}

@@ -105,7 +105,7 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 		if r.Ratio == nil {
 			return 1
 		}
-		return r.Ratio.Ratio
+		return r.Ratio.Value
 	}
 	results = slices.Clone(results)
 	slices.SortStableFunc(results, func(a, b *verdict.Result) int { return cmp.Compare(place(a), place(b)) })
@@ -127,10 +127,8 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	for i, r := range results {
 		row := forestRow{Label: clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Hint: hint(r, common), Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
 		if r.Ratio != nil {
-			row.At, row.Text = x.at(r.Ratio.Ratio), RatioText(r.Ratio)
-			if math.IsInf(r.Ratio.HalfWidth, 0) {
-				row.Text = ratio(r.Ratio.Ratio) + " (no interval)"
-			} else {
+			row.At, row.Text = x.at(r.Ratio.Value), RatioText(r.Ratio.Interval)
+			if r.Ratio.Bounded() {
 				row.Interval, row.Low, row.High = true, x.at(r.Ratio.Low), x.at(r.Ratio.High)
 			}
 			row.Strip = strip(blocks[r], x)

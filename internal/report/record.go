@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"postage/internal/cost"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -166,9 +165,9 @@ func (d *doc) cell(r *verdict.Result, text string) string {
 // colored is a verdict or an outcome in its colour.
 func (d *doc) colored(text string) string {
 	switch text {
-	case string(stats.Faster), string(verdict.Passed):
+	case string(verdict.Faster), string(verdict.Passed):
 		return d.paint(green, text)
-	case string(stats.Slower), string(verdict.Regressed):
+	case string(verdict.Slower), string(verdict.Regressed):
 		return d.paint(red, text)
 	case string(verdict.Inconclusive):
 		return d.paint(yellow, text)
@@ -179,17 +178,9 @@ func (d *doc) colored(text string) string {
 // controlText is the line about a case's control.
 func controlText(c *verdict.CaseResult) string {
 	if c.Control != nil && c.Control.Ratio != nil {
-		return "control (the baseline again): " + RatioText(c.Control.Ratio)
+		return "control (the baseline again): " + RatioText(c.Control.Ratio.Interval)
 	}
 	return "control: none, since the baseline has no figures"
-}
-
-// RatioText is a ratio with its interval.
-func RatioText(c *stats.Comparison) string {
-	if math.IsInf(c.HalfWidth, 0) {
-		return ratio(c.Ratio) + " (no interval yet)"
-	}
-	return fmt.Sprintf("%s (%s to %s)", ratio(c.Ratio), ratio(c.Low), ratio(c.High))
 }
 
 // WorldText says what process costs are of, "" if none were measured.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"postage/internal/verdict"
 	"postage/internal/words"
@@ -55,4 +56,18 @@ func plusMinus(i *verdict.Interval) string {
 		return "±?"
 	}
 	return fmt.Sprintf("±%.1f%%", 100*(i.High-i.Low)/2/i.Value)
+}
+
+// RatioText is a ratio with its interval.
+func RatioText(i verdict.Interval) string { return spanned(i, ratio) }
+
+// shortRatio is RatioText, shorter.
+func shortRatio(i verdict.Interval) string { return strings.Replace(RatioText(i), " to ", "–", 1) }
+
+// spanned prints a figure with its interval.
+func spanned(i verdict.Interval, text func(float64) string) string {
+	if !i.Bounded() {
+		return text(i.Value) + " (no interval)"
+	}
+	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
 }

@@ -12,7 +12,6 @@ import (
 
 	"postage/internal/history/trend"
 	"postage/internal/stats"
-	"postage/internal/verdict"
 	"postage/internal/words"
 )
 
@@ -246,7 +245,4 @@ func commitText(commit string) string {
 	return commit
 }
 
-func pointRatio(p *trend.Point) string { return known(p.Ratio, intervalText) }
-
-// bounded says that there were enough blocks for an interval.
-func bounded(i *verdict.Interval) bool { return i.Low > 0 && !math.IsInf(i.High, 0) }
+func pointRatio(p *trend.Point) string { return known(p.Ratio, RatioText) }

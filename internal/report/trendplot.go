@@ -167,7 +167,7 @@ func (v *trendView) paths(t *trend.Trend, x, y func(float64) float64) {
 			fmt.Fprintf(&line, "%s%g %g", pen, at, y(r.Value))
 			fmt.Fprintf(&dots, "M%g %gh0", at, y(r.Value))
 			pen = "L"
-			if !bounded(r) {
+			if !r.Bounded() {
 				flush()
 				continue
 			}
@@ -215,7 +215,7 @@ func bounds(t *trend.Trend) (low, high float64) {
 	room := max(high-low, 0.02*high)
 	lowest, highest := low-room, high+room
 	for i := range t.Points {
-		if r := t.Points[i].Ratio; r != nil && bounded(r) {
+		if r := t.Points[i].Ratio; r != nil && r.Bounded() {
 			low, high = min(low, max(r.Low, lowest)), max(high, min(r.High, highest))
 		}
 	}

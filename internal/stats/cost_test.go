@@ -66,12 +66,12 @@ func TestCosts(t *testing.T) {
 			for i := range a {
 				a[i] -= b[i]
 			}
-			c := Compare(a, 0)
-			if c.Low > truth || c.High < truth {
+			c := Paired(a, 0.005)
+			if c.Low > math.Log(truth) || c.High < math.Log(truth) {
 				missed++
 			}
-			off += math.Log(c.Ratio/truth) / comparisons
-			width += c.HalfWidth / comparisons
+			off += (c.Value - math.Log(truth)) / comparisons
+			width += (c.High - c.Low) / 2 / comparisons
 		}
 		t.Logf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
 		if missed > 24 || math.Abs(off) > 0.02 || width > 0.05 {

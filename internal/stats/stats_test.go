@@ -2,11 +2,8 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // The expected values are R 4.2.2's: wilcox.test(x, conf.int=TRUE, exact=TRUE), whose
@@ -83,21 +80,6 @@ func TestSignedRankDistribution(t *testing.T) {
 	}
 }
 
-func TestTooFewBlocks(t *testing.T) {
-	for n := range MinBlocks {
-		c := Compare(make([]float64, n), 0)
-		if !math.IsInf(c.HalfWidth, 1) || c.Low != 0 || !math.IsInf(c.High, 1) {
-			t.Errorf("%d blocks: %+v claims an interval", n, c)
-		}
-		if got := Decide(c, 0.01); got != Undecided {
-			t.Errorf("%d blocks: verdict %q", n, got)
-		}
-	}
-	if c := Compare(make([]float64, MinBlocks), 0); math.IsInf(c.HalfWidth, 1) {
-		t.Errorf("%d blocks: no interval", MinBlocks)
-	}
-}
-
 // R: binom.test(k, n)$conf.int.
 func TestClopperPearson(t *testing.T) {
 	for _, r := range []struct {
@@ -115,106 +97,6 @@ func TestClopperPearson(t *testing.T) {
 		low, high := ClopperPearson(r.k, r.n, 0.95)
 		if math.Abs(low-r.low) > 1e-9 || math.Abs(high-r.high) > 1e-9 {
 			t.Errorf("%d of %d: [%v, %v], R says [%v, %v]", r.k, r.n, low, high, r.low, r.high)
-		}
-	}
-}
-
-func TestDecide(t *testing.T) {
-	for _, r := range []struct {
-		low, high float64
-		want      Verdict
-	}{
-		{0.5, 0.6, Faster}, {0.98, 0.985, Faster}, {0.985, 0.995, Same}, {0.97, 0.995, Undecided},
-		{0.995, 1.005, Same}, {1.005, 1.015, Same}, {1.02, 1.04, Slower}, {1.005, 1.04, Undecided},
-		{0.9, 1.1, Undecided}, {0, math.Inf(1), Undecided}, {math.NaN(), math.NaN(), Undecided},
-	} {
-		if got := Decide(Comparison{Low: r.low, High: r.high}, 0.01); got != r.want {
-			t.Errorf("[%v, %v]: %s, want %s", r.low, r.high, got, r.want)
-		}
-	}
-}
-
-func blocks(t *rapid.T) []float64 {
-	return rapid.SliceOfN(rapid.Float64Range(-3, 3), MinBlocks, 40).Draw(t, "blocks")
-}
-
-func TestCompareProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := blocks(t)
-		c := Compare(x, 0)
-		if !(c.Low <= c.Ratio && c.Ratio <= c.High) {
-			t.Fatalf("estimate outside its interval: %+v", c)
-		}
-		if wider := Compare(x, 0.01); wider.Within != c.Within || wider.HalfWidth < max(c.HalfWidth, 0.0195) {
-			t.Fatalf("with 1%% between runs %+v, without %+v", wider, c)
-		}
-
-		// The order of blocks says nothing.
-		shuffled := slices.Clone(x)
-		rand.Shuffle(len(x), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if Compare(shuffled, 0) != c {
-			t.Fatalf("depends on the order: %+v and %+v", c, Compare(shuffled, 0))
-		}
-
-		// A factor on all blocks is a factor on the ratio.
-		shift := rapid.Float64Range(-1, 1).Draw(t, "shift")
-		shifted := make([]float64, len(x))
-		for i := range x {
-			shifted[i] = x[i] + shift
-		}
-		if s := Compare(shifted, 0); !near(s.Ratio, c.Ratio*math.Exp(shift)) || !near(s.Low, c.Low*math.Exp(shift)) {
-			t.Fatalf("shifted by %v: %+v and %+v", shift, c, s)
-		}
-
-		// Exchanging the two contenders inverts ratio and interval.
-		swapped := make([]float64, len(x))
-		for i := range x {
-			swapped[i] = -x[i]
-		}
-		if s := Compare(swapped, 0); !near(s.Ratio, 1/c.Ratio) || !near(s.Low, 1/c.High) || !near(s.High, 1/c.Low) {
-			t.Fatalf("exchanged: %+v and %+v", c, s)
-		}
-	})
-}
-
-// Equal things are rarely called different, however wide the interval is beside the margin: six
-// blocks whose values spread by 4% made it 3%.
-func TestWideIntervalsAreNotCalledDifferent(t *testing.T) {
-	const comparisons = 4000
-	random := rand.New(rand.NewPCG(3, 4))
-	different := 0
-	for range comparisons {
-		values := make([]float64, MinBlocks)
-		for i := range values {
-			values[i] = 0.04 * random.NormFloat64()
-		}
-		if v := Decide(Compare(values, 0), 0.005); v == Faster || v == Slower {
-			different++
-		}
-	}
-	if share := float64(different) / comparisons; share > 0.0145 {
-		t.Errorf("%.1f%% of equal things are called different", 100*share)
-	}
-}
-
-// Needed is the slowdown from which on the verdict is slower, with blocks that spread as they do.
-func TestNeeded(t *testing.T) {
-	for _, values := range [][]float64{
-		{0.001, -0.002, 0.003, -0.001, 0.002, -0.003, 0.0005},
-		{0.04, -0.03, 0.05, -0.02, 0.01, -0.06},
-	} {
-		needed := math.Log1p(Compare(values, 0).Needed(0.005))
-		for _, by := range []struct {
-			more float64
-			want bool
-		}{{-1e-6, false}, {1e-6, true}} {
-			slowed := slices.Clone(values)
-			for i := range slowed {
-				slowed[i] += needed + by.more
-			}
-			if got := Decide(Compare(slowed, 0), 0.005); (got == Slower) != by.want {
-				t.Errorf("%v by %v: %s", values, needed+by.more, got)
-			}
 		}
 	}
 }

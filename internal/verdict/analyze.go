@@ -38,14 +38,6 @@ func (c *CaseResult) BlockValues(r *Result) []float64 {
 	return p.values()
 }
 
-// Interval is a value with its 95% interval; the bounds are infinite where there are
-// too few blocks for one.
-type Interval struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low,omitempty"`
-	High  float64 `json:"high,omitempty"`
-}
-
 // Result is what a record says of a row. Without proof there are no figures: all
 // pointers are nil.
 type Result struct {
@@ -65,11 +57,11 @@ type Result struct {
 	WallOp *Interval `json:"wall_ns_op"`
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
-	Ratio   *stats.Comparison
-	Verdict stats.Verdict `json:"verdict"`
+	Ratio   *Comparison
+	Verdict Verdict `json:"verdict"`
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
-	Wall *stats.Comparison
+	Wall *Comparison
 	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
 	// more; nil for wall time.
 	Tail *float64 `json:"tail"`
@@ -116,11 +108,11 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 		}
 	}
 	for _, result := range c.Rows {
-		result.Verdict = stats.Undecided
+		result.Verdict = Undecided
 		switch {
 		case result.NSOp == nil:
 		case result == c.Baseline:
-			result.Verdict = stats.Same
+			result.Verdict = Same
 		case c.Baseline != nil && c.Baseline.NSOp != nil:
 			c.compare(f, result, Margin(rec.Run.Precision))
 		}
@@ -141,17 +133,17 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	p := f.pair(result.Row, c.Baseline.Row)
 	ratio := p.compare(p.values())
-	result.Ratio, result.Verdict = &ratio, stats.Decide(ratio, margin)
-	if len(p.series) == 0 || math.IsNaN(ratio.Ratio) {
+	result.Ratio, result.Verdict = &ratio, Decide(ratio, margin)
+	if len(p.series) == 0 || math.IsNaN(ratio.Value) {
 		return
 	}
-	result.NSOp.move(c.Baseline.NSOp.Value * ratio.Ratio)
+	result.NSOp = result.NSOp.to(c.Baseline.NSOp.Value * ratio.Value)
 	if result.CodeOp == nil {
 		return
 	}
 	*result.CodeOp = result.NSOp.Value - *result.GarbageOp
 	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
-		result.Verdict = stats.Undecided
+		result.Verdict = Undecided
 	}
 	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
 		wall := p.compare(p.walls())
@@ -177,16 +169,8 @@ func (c *CaseResult) floors(f *figured) {
 			continue
 		}
 		p := f.pair(r.Row, floor.Row)
-		ratio := p.compare(p.values())
-		r.FloorRatio = &Interval{ratio.Ratio, ratio.Low, ratio.High}
-		r.FloorRatio.move(r.NSOp.Value / floor.NSOp.Value)
+		r.FloorRatio = p.compare(p.values()).to(r.NSOp.Value / floor.NSOp.Value)
 	}
-}
-
-// move moves an interval, with its bounds in proportion.
-func (i *Interval) move(to float64) {
-	by := to / i.Value
-	i.Value, i.Low, i.High = to, i.Low*by, i.High*by
 }
 
 // Stage is the stage that the case is of.
@@ -229,7 +213,7 @@ func (c *CaseResult) Of(contender string) *Result {
 	return nil
 }
 
-// Margin is what an interval must clear for a verdict (see stats.Decide): the precision
+// Margin is what an interval must clear for a verdict (see Decide): the precision
 // asked for, at most 1%.
 func Margin(precision float64) float64 { return min(precision, 0.01) }
 
@@ -313,18 +297,18 @@ func located(values []float64) *Interval {
 
 // cost fills in what an operation of the row costs.
 func (f *figured) cost(r *Result) {
-	own := stats.Compare(finite(f.levels(r.Row)), 0)
-	r.NSOp = &Interval{own.Ratio, own.Low, own.High}
+	own := Compare(finite(f.levels(r.Row)), 0)
+	r.NSOp = &own.Interval
 	r.Price = f.price(r.Row)
 	garbage := r.Price * f.costs.Bytes(f.place[r.Row.Name])
-	code := own.Ratio - garbage
+	code := own.Value - garbage
 	r.CodeOp, r.GarbageOp = &code, &garbage
 	tail := stats.Median(finite(f.means(r.Row)))
 	if f.rec.Priced == nil {
-		tail = math.Exp(tail) / own.Ratio
+		tail = math.Exp(tail) / own.Value
 		r.Tail = &tail
 	}
-	r.Metrics[record.ClientCPU] = own.Ratio
+	r.Metrics[record.ClientCPU] = own.Value
 }
 
 // percentiles are the metrics that are read off a distribution of latencies.
@@ -349,12 +333,12 @@ func (c *CaseResult) Widest() float64 {
 
 // doubt is a warning if the control, which is the baseline again, differs from the baseline.
 func (c *CaseResult) doubt() string {
-	if c.Control == nil || c.Control.Ratio == nil || c.Control.Ratio.Low <= 1 && c.Control.Ratio.High >= 1 {
+	if c.Control == nil || c.Control.Ratio == nil || c.Control.Ratio.Contains(1) {
 		return ""
 	}
 	r := c.Control.Ratio
-	return fmt.Sprintf("%s: the control, which is the baseline again, measured %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
-		c.Name, fmt.Sprintf("%.3f (%.3f to %.3f)", r.Ratio, r.Low, r.High),
+	return fmt.Sprintf("%s: the control, which is the baseline again, measured %.3f (%.3f to %.3f) of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
+		c.Name, r.Value, r.Low, r.High,
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
@@ -363,7 +347,7 @@ func (c *CaseResult) disagreement() string {
 	var apart []string
 	for _, r := range c.Rows {
 		if r.Wall != nil && r.Row.Role == record.RoleContender {
-			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Ratio, r.Wall.Low, r.Wall.High))
+			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Value, r.Wall.Low, r.Wall.High))
 		}
 	}
 	if apart == nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
-	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -38,10 +37,10 @@ func TestAnalyze(t *testing.T) {
 	}
 	for contender, want := range map[string]struct {
 		ratio   float64
-		verdict stats.Verdict
-	}{"codec=a": {0.3, stats.Faster}, "codec=c": {2, stats.Slower}, "codec=control": {1, stats.Same}} {
+		verdict Verdict
+	}{"codec=a": {0.3, Faster}, "codec=c": {2, Slower}, "codec=control": {1, Same}} {
 		r := c.Of(contender)
-		if math.Abs(r.Ratio.Ratio/want.ratio-1) > 0.03 || r.Ratio.Low > r.Ratio.Ratio || r.Ratio.High < r.Ratio.Ratio {
+		if math.Abs(r.Ratio.Value/want.ratio-1) > 0.03 || r.Ratio.Low > r.Ratio.Value || r.Ratio.High < r.Ratio.Value {
 			t.Errorf("%s: %+v, want %v", contender, r.Ratio, want.ratio)
 		}
 		if r.Verdict != want.verdict && contender != "codec=control" {
@@ -54,7 +53,7 @@ func TestAnalyze(t *testing.T) {
 			t.Errorf("%s: %d allocs, %d bytes, %d blocks, %d batches", contender, *r.AllocsOp, *r.BytesOp, r.Blocks, r.Batches)
 		}
 	}
-	if c.Baseline.Ratio != nil || c.Baseline.Verdict != stats.Same || c.Control == nil || c.Stage() != "encode" {
+	if c.Baseline.Ratio != nil || c.Baseline.Verdict != Same || c.Control == nil || c.Stage() != "encode" {
 		t.Errorf("baseline %+v, control %+v", c.Baseline, c.Control)
 	}
 	if ways := c.Ways(); len(ways) != 5 || slices.ContainsFunc(ways, func(r *Result) bool { return r == c.Control || r.Row.Role == record.RoleFloor }) {
@@ -90,7 +89,7 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 	// Nothing has a ratio to a baseline that failed.
 	rec.Row(case0 + "/codec=base").Proof = record.ProofFailed.Because("bad base")
 	for _, r := range Analyze(rec).Cases[0].Rows {
-		if r.Ratio != nil || r.Verdict != stats.Undecided {
+		if r.Ratio != nil || r.Verdict != Undecided {
 			t.Errorf("%s: %v, %s", r.Row.Contender, r.Ratio, r.Verdict)
 		}
 	}
@@ -127,27 +126,5 @@ func TestRatioOf(t *testing.T) {
 		if _, ok := RatioOf(rec, row, case0+"/codec=b"); ok {
 			t.Errorf("a ratio of %q", row)
 		}
-	}
-}
-
-func TestQuantity(t *testing.T) {
-	a, b := QuantityOf(Interval{10, 7, 14}), QuantityOf(Interval{1, -3, 4})
-	for _, r := range []struct {
-		got, want Quantity
-	}{
-		{a.Plus(1, b), QuantityOf(Interval{11, 6, 16})}, // 3 and 4 below, 4 and 3 above
-		{a.Plus(-1, b), QuantityOf(Interval{9, 9 - math.Hypot(3, 3), 9 + math.Hypot(4, 4)})},
-		{a.Times(2), QuantityOf(Interval{20, 14, 28})},
-		{Exactly(3).Plus(2, Exactly(4)), Exactly(11)},
-	} {
-		if r.got != r.want {
-			t.Errorf("%+v, want %+v", r.got, r.want)
-		}
-	}
-	if !b.Undecided() || a.Undecided() || !a.Bounded() || (Quantity{}).Bounded() || a.Plus(1, Quantity{}).Known {
-		t.Error("what is known and decided")
-	}
-	if q := QuantityOf(Interval{1, math.Inf(-1), math.Inf(1)}); q.Bounded() || !q.Undecided() {
-		t.Errorf("%+v", q)
 	}
 }

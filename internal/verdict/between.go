@@ -32,7 +32,7 @@ func Repeat(records []*record.Record) Repeated {
 	for _, rec := range records {
 		for _, c := range Analyze(rec).Cases {
 			for _, r := range c.Rows {
-				if r == c.Control || r.Ratio == nil || math.IsInf(r.Ratio.HalfWidth, 0) {
+				if r == c.Control || r.Ratio == nil || !r.Ratio.Bounded() {
 					continue
 				}
 				of := rows[r.Row.Name]
@@ -41,7 +41,7 @@ func Repeat(records []*record.Record) Repeated {
 					rows[r.Row.Name] = of
 				}
 				sd := max(1e-6, r.Ratio.Within/1.96)
-				of.values, of.variances = append(of.values, math.Log(r.Ratio.Ratio)), append(of.variances, sd*sd)
+				of.values, of.variances = append(of.values, math.Log(r.Ratio.Value)), append(of.variances, sd*sd)
 				of.low, of.high = append(of.low, r.Ratio.Low), append(of.high, r.Ratio.High)
 			}
 		}

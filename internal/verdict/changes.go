@@ -76,7 +76,7 @@ type Change struct {
 	// the spread of blocks with one layout; nil if there was one layout.
 	Spread *float64
 	// Verdict is faster, slower, same or undecided.
-	Verdict stats.Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict"`
 	// Time is the outcome of the times alone, Outcome that of times and counts.
 	Time    Outcome     `json:"time_outcome"`
 	Outcome Outcome     `json:"outcome"`
@@ -121,10 +121,10 @@ func (c *Changes) judge(margin float64) {
 // judge sets the verdict and outcomes; single says that each side has a single function layout.
 func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	t := &c.test
-	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
-	c.Verdict = stats.Decide(stats.Comparison{Ratio: c.Ratio.Value, Low: c.Ratio.Low, High: c.Ratio.High}, margin)
-	if c.P > familyLevel && (c.Verdict == stats.Faster || c.Verdict == stats.Slower) {
-		c.Verdict = stats.Undecided
+	c.Ratio = ratioOf(t)
+	c.Verdict = Decide(Comparison{Interval: c.Ratio}, margin)
+	if c.P > familyLevel && (c.Verdict == Faster || c.Verdict == Slower) {
+		c.Verdict = Undecided
 	}
 	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
 	if limits.OrSeen && t.SeenOne > math.Log1p(limits.Time) {
@@ -151,6 +151,9 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 		}
 	}
 }
+
+// ratioOf is a shift of logarithms as a ratio.
+func ratioOf(s *stats.Shift) Interval { return Interval{s.Value, s.Low, s.High}.each(math.Exp) }
 
 func caseResults(rec *record.Record) map[string]*CaseResult {
 	cases := map[string]*CaseResult{}

@@ -59,8 +59,8 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	}
 	c.judge(adviceMargin)
 	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Anchor == "" || r.Verdict == stats.Same {
-			r.Verdict = stats.Undecided
+		if r := &c.Rows[i]; r.Anchor == "" || r.Verdict == Same {
+			r.Verdict = Undecided
 		}
 	}
 	return c
@@ -150,17 +150,13 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 		x, y := absolute(rec, b), absolute(rec, a)
 		var u stats.Unpaired
 		s := u.Shift(x, y, familyLevel)
-		return Interval{math.Exp(s.Value), math.Exp(s.Low), math.Exp(s.High)}, len(x) > 0 && len(y) > 0
+		return ratioOf(&s), len(x) > 0 && len(y) > 0
 	}
 	c := AnalyzeCase(rec, a.Case)
 	p := c.figured.pair(a, b)
 	own, other := c.named(row).Ratio, c.named(base).Ratio
 	if ratio := p.compare(p.values()); len(p.series) >= stats.MinBlocks || own == nil || other == nil {
-		return Interval{ratio.Ratio, ratio.Low, ratio.High}, len(p.series) > 0
+		return ratio.Interval, len(p.series) > 0
 	}
-	log := func(c *stats.Comparison) Quantity {
-		return QuantityOf(Interval{math.Log(c.Ratio), math.Log(c.Low), math.Log(c.High)})
-	}
-	apart := log(own).Plus(-1, log(other))
-	return Interval{math.Exp(apart.Value), math.Exp(apart.Low), math.Exp(apart.High)}, true
+	return own.each(math.Log).Plus(-1, other.each(math.Log)).each(math.Exp), true
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
-	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -31,7 +30,7 @@ func TestTwoRunsAreAdvice(t *testing.T) {
 	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 1, Blocks: 14, Modules: map[string]string{"codec=base": "m v1"}}
 	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 3)), Cases: 1, Blocks: 14, Slower: slower, Modules: map[string]string{"codec=base": "m v2"}}
 	c := CompareRecords(old.Record(), now.Record(), DefaultThresholds())
-	for name, want := range map[string]stats.Verdict{"a": stats.Slower, "b": stats.Faster, "c": stats.Undecided, "d": stats.Undecided, "base": stats.Undecided} {
+	for name, want := range map[string]Verdict{"a": Slower, "b": Faster, "c": Undecided, "d": Undecided, "base": Undecided} {
 		r := change(t, c, "Encode/msg=0/op=encode/codec="+name)
 		if f := slower[r.New.Row.Name]; f != 0 && math.Abs(r.Ratio.Value/f-1) > 0.03 || r.Verdict != want || r.Outcome != NotGated || r.Time != NotGated {
 			t.Errorf("%s: %s, %s, %+v", name, r.Verdict, r.Outcome, r.Ratio)
@@ -44,7 +43,7 @@ func TestTwoRunsAreAdvice(t *testing.T) {
 		t.Errorf("%s, warnings %v", c.Outcome(), c.Warnings)
 	}
 	now.Slower = map[string]float64{base: 3, "Encode/msg=0/op=encode/codec=control": 3}
-	if r := change(t, CompareRecords(old.Record(), now.Record(), DefaultThresholds()), base); r.Verdict != stats.Undecided || r.Outcome != NotGated {
+	if r := change(t, CompareRecords(old.Record(), now.Record(), DefaultThresholds()), base); r.Verdict != Undecided || r.Outcome != NotGated {
 		t.Errorf("a baseline that takes three times as long: %s %s", r.Verdict, r.Outcome)
 	}
 }

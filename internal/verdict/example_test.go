@@ -14,7 +14,7 @@ func ExampleAnalyze() {
 	for _, c := range verdict.Analyze(run.Record()).Cases {
 		for _, r := range c.Ways() {
 			if r.Ratio != nil {
-				fmt.Printf("%s takes %.1f times as long as %s: %s\n", r.Row.Contender, r.Ratio.Ratio, c.Baseline.Row.Contender, r.Verdict)
+				fmt.Printf("%s takes %.1f times as long as %s: %s\n", r.Row.Contender, r.Ratio.Value, c.Baseline.Row.Contender, r.Verdict)
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -93,7 +92,7 @@ func (r *MachinesRow) judge() {
 		return
 	}
 	low, high := 0.0, math.Inf(1) // the highest lower bound, and the lowest upper one
-	verdicts := map[stats.Verdict]bool{}
+	verdicts := map[Verdict]bool{}
 	for _, result := range r.Results {
 		if result != nil && result.Ratio != nil {
 			low, high = max(low, result.Ratio.Low), min(high, result.Ratio.High)
@@ -103,7 +102,7 @@ func (r *MachinesRow) judge() {
 	if low > high {
 		r.Apart = low / high
 	}
-	r.Opposed = verdicts[stats.Faster] && verdicts[stats.Slower]
+	r.Opposed = verdicts[Faster] && verdicts[Slower]
 }
 
 // mixed says that the ratios are not to the same contender.

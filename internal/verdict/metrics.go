@@ -56,7 +56,8 @@ func (c *Changes) Metrics() map[*Change][]MetricChange {
 			m := &found[r][j]
 			rows := newFigured(c.New, r.New.Row.Case).pair(r.New.Row, r.Old.Row)
 			if shift := rows.metric(m.Unit, level); shift != nil {
-				m.Ratio, m.P = &Interval{math.Exp(shift.Value), math.Exp(shift.Low), math.Exp(shift.High)}, shift.P
+				ratio := ratioOf(shift)
+				m.Ratio, m.P = &ratio, shift.P
 			} else if m.Old == m.New {
 				m.Verdict = MetricSame
 			}
@@ -69,14 +70,14 @@ func (c *Changes) Metrics() map[*Change][]MetricChange {
 		if m.P = adjusted; m.Ratio == nil {
 			continue
 		}
-		switch stats.Decide(stats.Comparison{Ratio: m.Ratio.Value, Low: m.Ratio.Low, High: m.Ratio.High}, margin) {
-		case stats.Same:
+		switch Decide(Comparison{Interval: *m.Ratio}, margin) {
+		case Same:
 			m.Verdict = MetricSame
-		case stats.Slower:
+		case Slower:
 			if m.P <= familyLevel {
 				m.Verdict = MetricHigher
 			}
-		case stats.Faster:
+		case Faster:
 			if m.P <= familyLevel {
 				m.Verdict = MetricLower
 			}

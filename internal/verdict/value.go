@@ -169,8 +169,8 @@ func (p *pair) difference(a, b []float64) []float64 {
 }
 
 // compare is the ratio of two rows, as a second run would find it.
-func (p *pair) compare(values []float64) stats.Comparison {
-	return stats.Compare(values, p.rec.Run.Between)
+func (p *pair) compare(values []float64) Comparison {
+	return Compare(values, p.rec.Run.Between)
 }
 
 // CodeShare is the part of a row's cost that is code, and not garbage: 1 for other quantities.
@@ -185,8 +185,8 @@ func CodeShare(rec *record.Record, row *record.Row) float64 {
 // contradicts reports whether the mean CPU time over all batches does not support a verdict of
 // costs: it gives no verdict in that direction, and its interval and the ratio's have nothing in
 // common. Of noise alone it says nothing: its interval is several times as wide.
-func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) bool {
-	if v != stats.Faster && v != stats.Slower || stats.Decide(mean, margin) == v {
+func contradicts(mean, ratio Comparison, v Verdict, margin float64) bool {
+	if v != Faster && v != Slower || Decide(mean, margin) == v {
 		return false
 	}
 	return mean.Low > ratio.High || mean.High < ratio.Low

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
-	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -47,10 +46,10 @@ func TestFasterIsRefusedWhereTheMeanSaysOtherwise(t *testing.T) {
 	})
 	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
 	hides, pays := c.Of("codec=c"), c.Of("codec=d")
-	if hides.Ratio.High > 0.97 || hides.Verdict == stats.Faster || *hides.Tail < 1.06 {
+	if hides.Ratio.High > 0.97 || hides.Verdict == Faster || *hides.Tail < 1.06 {
 		t.Errorf("the one that hides its cost: %+v, %s, tail %.2f", hides.Ratio, hides.Verdict, *hides.Tail)
 	}
-	if pays.Verdict != stats.Faster || *pays.Tail > 1.06 {
+	if pays.Verdict != Faster || *pays.Tail > 1.06 {
 		t.Errorf("the other: %+v, %s, tail %.2f", pays.Ratio, pays.Verdict, *pays.Tail)
 	}
 }
@@ -118,8 +117,8 @@ func TestColumnsAgree(t *testing.T) {
 			if d := r.NSOp.Value - *r.CodeOp - *r.GarbageOp; math.Abs(d) > 1e-9*r.NSOp.Value {
 				t.Errorf("%s: %.4g is not %.4g and %.4g", r.Row.Contender, r.NSOp.Value, *r.CodeOp, *r.GarbageOp)
 			}
-			if r.Ratio != nil && math.Abs(r.Ratio.Ratio*c.Baseline.NSOp.Value/r.NSOp.Value-1) > 1e-9 {
-				t.Errorf("%s: %.4g of %.4g is not %.4g", r.Row.Contender, r.Ratio.Ratio, c.Baseline.NSOp.Value, r.NSOp.Value)
+			if r.Ratio != nil && math.Abs(r.Ratio.Value*c.Baseline.NSOp.Value/r.NSOp.Value-1) > 1e-9 {
+				t.Errorf("%s: %.4g of %.4g is not %.4g", r.Row.Contender, r.Ratio.Value, c.Baseline.NSOp.Value, r.NSOp.Value)
 			}
 			if math.Abs(r.FloorRatio.Value*floor/r.NSOp.Value-1) > 1e-9 {
 				t.Errorf("%s: %.4g times the floor", r.Row.Contender, r.FloorRatio.Value)
@@ -151,10 +150,10 @@ func TestNeighbourTakesTheProcessor(t *testing.T) {
 	})
 	for _, name := range rec.Cases() {
 		c := AnalyzeCase(rec, name)
-		if v := c.Control.Verdict; v == stats.Faster || v == stats.Slower {
+		if v := c.Control.Verdict; v == Faster || v == Slower {
 			t.Errorf("%s: the control is %s: %+v", name, v, c.Control.Ratio)
 		}
-		if r := c.Of("codec=c"); r.Verdict != stats.Slower {
+		if r := c.Of("codec=c"); r.Verdict != Slower {
 			t.Errorf("%s: 5%% more is %s: %+v", name, r.Verdict, r.Ratio)
 		}
 	}

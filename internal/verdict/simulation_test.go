@@ -1,9 +1,12 @@
-package stats
+package verdict_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"postage/internal/stats"
+	"postage/internal/verdict"
 )
 
 // machine is noise as a shared virtual machine makes it: an AR(1) process with the
@@ -34,24 +37,24 @@ func (m *machine) block(rounds int, effect float64) float64 {
 			t[i] = math.Exp(effect + process + m.batch())
 		}
 	}
-	return MeanBlockValue(t, base)
+	return stats.MeanBlockValue(t, base)
 }
 
 // looks are the conductor's.
 var looks = []int{6, 10, 14, 20, 28, 40, 56}
 
 // compare takes blocks until the half-width is within the precision, as the conductor does.
-func (m *machine) compare(precision, effect float64) Comparison {
+func (m *machine) compare(precision, effect float64) verdict.Comparison {
 	var values []float64
 	for _, look := range looks {
 		for len(values) < look {
 			values = append(values, m.block(12, effect))
 		}
-		if Compare(values, 0).HalfWidth <= precision {
+		if verdict.Compare(values, 0).HalfWidth <= precision {
 			break
 		}
 	}
-	return Compare(values, 0)
+	return verdict.Compare(values, 0)
 }
 
 // within says whether k of n is believable for a probability p: within 4 standard
@@ -70,10 +73,10 @@ func TestFalseAlarmsUnderCorrelatedNoise(t *testing.T) {
 		missed, alarms := 0, 0
 		for range comparisons {
 			c := m.compare(precision, 0)
-			if c.Low > 1 || c.High < 1 {
+			if !c.Contains(1) {
 				missed++
 			}
-			if v := Decide(c, 0.01); v == Faster || v == Slower {
+			if v := verdict.Decide(c, 0.01); v == verdict.Faster || v == verdict.Slower {
 				alarms++
 			}
 		}
@@ -136,7 +139,7 @@ func TestPower(t *testing.T) {
 	m := &machine{rng: rand.New(rand.NewPCG(7, 3)), rho: 0.75, sd: 0.05, processSD: 0.015}
 	found := 0
 	for range comparisons {
-		if Decide(m.compare(0.01, math.Log(1.05)), 0.01) == Slower {
+		if verdict.Decide(m.compare(0.01, math.Log(1.05)), 0.01) == verdict.Slower {
 			found++
 		}
 	}
