@@ -26,7 +26,6 @@ type benchmarks struct {
 	folded  []*verdict.Change
 	failed  []string // lines
 	units   []string // the benchmarks' own
-	metrics map[*verdict.Change][]verdict.MetricChange
 }
 
 func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
@@ -50,7 +49,6 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	if c == nil {
 		return b
 	}
-	b.metrics = c.Metrics()
 	for i := range c.Rows {
 		if r := &c.Rows[i]; len(c.Rows) <= fewBenchmarks || BenchChanged(r) {
 			b.shown = append(b.shown, r)
@@ -239,9 +237,7 @@ func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 		figures("allocs/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }),
 	}
 	if b.instructions() {
-		columns = append(columns, figures(record.Instructions, func(c *verdict.CaseResult) string {
-			return known(c.Baseline.InstructionsOp, func(i verdict.Interval) string { return grouped(i.Value) + " " + plusMinus(&i) })
-		}).when(ifRoom))
+		columns = append(columns, figures(record.Instructions, func(c *verdict.CaseResult) string { return instructionsText(c.Baseline) }).when(ifRoom))
 	}
 	for _, unit := range b.units {
 		columns = append(columns, figures(unit, func(c *verdict.CaseResult) string { return b.metric(c, unit) }).when(ifRoom))
@@ -325,7 +321,7 @@ func (b *benchmarks) compared(d *doc, rows []*verdict.Change) {
 	}
 	for _, unit := range b.units {
 		columns = append(columns, figures(unit, func(r *verdict.Change) string {
-			for _, m := range b.metrics[r] {
+			for _, m := range r.Metrics {
 				if m.Unit == unit {
 					return metricChangeText(&m)
 				}

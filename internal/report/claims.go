@@ -112,6 +112,11 @@ func (c *Claim) measured() []string {
 	return c.each((*ClaimMeasure).here)
 }
 
+// wasMeasured reports whether anything was.
+func (c Claim) wasMeasured() bool {
+	return slices.ContainsFunc(c.Measures, func(m ClaimMeasure) bool { return m.Here != nil || m.Counts != nil })
+}
+
 func (c *Claim) each(text func(*ClaimMeasure) string) []string {
 	var all []string
 	for i := range c.Measures {

@@ -15,64 +15,92 @@ import (
 // result is a column of a case's table.
 type result = column[*verdict.Result]
 
-// narrow are a case's columns where there is room for 80: what the verdict rests on. Units are in
-// the head, and so is the key that all names begin with.
-func narrow(c *verdict.CaseResult) []result {
-	largest := func(of func(*verdict.Result) float64) float64 {
-		most := 0.0
-		for _, r := range c.Rows {
-			if r.NSOp != nil && r != c.Control {
-				most = max(most, of(r))
-			}
+// columnsOf are a case's columns: all, whole, or those for a terminal of 80 columns, which are what
+// the verdict rests on. There units are in the head, and so is the key that all names begin with.
+func columnsOf(c *verdict.CaseResult, whole bool) []result {
+	any := func(has func(*verdict.Result) bool) bool { return slices.ContainsFunc(c.Rows, has) }
+	titled := func(short, long string) string {
+		if whole {
+			return long
 		}
-		return most
+		return short
 	}
 	ns := func(r *verdict.Result) float64 { return r.NSOp.Value }
 	bytes := func(r *verdict.Result) float64 { return float64(*r.BytesOp) }
-	per, unit := inUnits(largest(ns), "ns", "µs", "ms", "s")
-	perByte, byteUnit := inUnits(largest(bytes), "B", "kB", "MB", "GB")
-	title := "time "
-	if ofCost(c) {
-		title = "cost "
+	per, unit := inUnits(c, whole, ns, "ns", "µs", "ms", "s")
+	perByte, byteUnit := inUnits(c, whole, bytes, "B", "kB", "MB", "GB")
+	quantity, ofCost := titled("time ", ""), any(func(r *verdict.Result) bool { return r.CodeOp != nil })
+	if ofCost {
+		quantity = "cost "
 	}
-	key := firstKey(c)
+	key := titled(firstKey(c), "")
 	columns := []result{
 		texts(strings.TrimSuffix(key, "="), func(r *verdict.Result) string { return strings.TrimPrefix(r.Row.Contender, key) }),
-		figures(title+unit, func(r *verdict.Result) string { return grouped(ns(r) / per) }),
-		figures("±%", func(r *verdict.Result) string { return strings.Trim(plusMinus(r.NSOp), "±%") }).when(lastly),
-		figures("ratio (95%)", func(r *verdict.Result) string {
-			switch {
-			case r.Ratio == nil:
-				return "1"
-			case r.Row.Role == record.RoleFloor: // it is no choice: nobody needs its interval
-				return ratio(r.Ratio.Value)
-			}
-			return shortRatio(r.Ratio.Interval)
-		}),
-		texts("verdict", verdictText),
-		figures("×floor", floorText),
+		figures(quantity+unit+titled("", "/op"), func(r *verdict.Result) string { return grouped(ns(r) / per) }),
+		figures(titled("±%", "±"), func(r *verdict.Result) string {
+			return titled(strings.Trim(plusMinus(r.NSOp), "±%"), plusMinus(r.NSOp))
+		}).when(lastly),
+		figures(titled("ratio (95%)", "ratio (95% interval)"), func(r *verdict.Result) string { return ratioText(r, whole) }),
 	}
-	if packed := c.Rows[0].Metrics; packed != nil && packed[record.PackedBytes] > 0 {
-		return append(columns[:5:5],
-			figures("bytes", metric(record.PackedBytes)),
-			figures("pays below Mbit/s", func(r *verdict.Result) string { return paysText(c, r) }))
+	add := func(c result, keep kept) { columns = append(columns, c.when(keep)) }
+	if any(func(r *verdict.Result) bool { return r.Tail != nil }) {
+		add(figures("tail", func(r *verdict.Result) string { return known(r.Tail, ratio) }), ifWide)
 	}
-	columns = append(columns,
-		figures(byteUnit+"/op", func(r *verdict.Result) string { return figure(bytes(r) / perByte) }).when(lastly),
-		figures("allocs", func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }).when(lastly))
-	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.Wall != nil }) {
-		columns = append(columns, figures("wall "+unit, func(r *verdict.Result) string {
-			if r.Wall == nil {
-				return ""
-			}
-			return grouped(r.WallOp.Value / per)
-		}).when(ifRoom))
+	packed := c.Rows[0].Metrics[record.PackedBytes] > 0
+	unless := func(keep kept) kept { // what there is room for beside the bandwidth below which it pays
+		if packed {
+			return ifWide
+		}
+		return keep
 	}
-	return columns
+	add(texts("verdict", verdictText), always)
+	add(figures(titled("×floor", "× floor"), floorText), unless(always))
+	if ofCost {
+		add(figures("code", func(r *verdict.Result) string { return known(r.CodeOp, grouped) }), ifWide)
+		add(figures("garbage", func(r *verdict.Result) string { return known(r.GarbageOp, grouped) }), ifWide)
+	}
+	add(figures(byteUnit+"/op", func(r *verdict.Result) string { return figure(bytes(r) / perByte) }), unless(lastly))
+	add(figures(titled("allocs", "allocs/op"), func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }), unless(lastly))
+	wall := figures("wall "+unit+titled("", "/op"), func(r *verdict.Result) string {
+		if r.Wall == nil {
+			return ""
+		}
+		return grouped(r.WallOp.Value / per)
+	})
+	if any(func(r *verdict.Result) bool { return r.Wall != nil }) {
+		add(wall, unless(ifRoom))
+	}
+	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
+		add(figures("instr/op", instructionsText), ifWide)
+	}
+	return append(columns, metricColumns(c, ofCost)...)
 }
 
-// inUnits are what to divide figures by, and its unit, so that the largest has at most six digits.
-func inUnits(largest float64, units ...string) (per float64, unit string) {
+func instructionsText(r *verdict.Result) string {
+	return known(r.InstructionsOp, func(i verdict.Interval) string { return grouped(i.Value) + " " + plusMinus(&i) })
+}
+
+func ratioText(r *verdict.Result, whole bool) string {
+	switch {
+	case r.Ratio == nil:
+		return "1"
+	case whole:
+		return RatioText(r.Ratio.Interval)
+	case r.Row.Role == record.RoleFloor: // it is no choice: nobody needs its interval
+		return ratio(r.Ratio.Value)
+	}
+	return shortRatio(r.Ratio.Interval)
+}
+
+// inUnits are what to divide a figure of a case's rows by, and its unit, so that the largest has at
+// most six digits; the first one for whole figures.
+func inUnits(c *verdict.CaseResult, whole bool, of func(*verdict.Result) float64, units ...string) (per float64, unit string) {
+	largest := 0.0
+	for _, r := range c.Rows {
+		if r.NSOp != nil && r != c.Control && !whole {
+			largest = max(largest, of(r))
+		}
+	}
 	per = 1
 	for len(units) > 1 && largest/per >= 999_999.5 {
 		per, units = per*1e3, units[1:]
@@ -93,10 +121,6 @@ func firstKey(c *verdict.CaseResult) string {
 	return key + "="
 }
 
-func ofCost(c *verdict.CaseResult) bool {
-	return slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.CodeOp != nil })
-}
-
 func verdictText(r *verdict.Result) string {
 	switch {
 	case r.Row.Role == record.RoleFloor, r.Row.Role == record.RoleBaseline:
@@ -114,54 +138,8 @@ func floorText(r *verdict.Result) string {
 	return ratio(r.FloorRatio.Value)
 }
 
-// columnsOf are all columns of a case.
-func columnsOf(c *verdict.CaseResult) []result {
-	any := func(has func(*verdict.Result) bool) bool { return slices.ContainsFunc(c.Rows, has) }
-	title := "ns/op"
-	if ofCost(c) {
-		title = "cost ns/op"
-	}
-	columns := []result{
-		texts("", func(r *verdict.Result) string { return r.Row.Contender }),
-		figures(title, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }),
-		figures("±", func(r *verdict.Result) string { return plusMinus(r.NSOp) }),
-		figures("ratio (95% interval)", func(r *verdict.Result) string {
-			if r.Ratio == nil {
-				return "1"
-			}
-			return RatioText(r.Ratio.Interval)
-		}),
-	}
-	if any(func(r *verdict.Result) bool { return r.Tail != nil }) {
-		columns = append(columns, figures("tail", func(r *verdict.Result) string { return known(r.Tail, ratio) }))
-	}
-	columns = append(columns, texts("verdict", verdictText), figures("× floor", floorText))
-	if ofCost(c) {
-		columns = append(columns,
-			figures("code", func(r *verdict.Result) string { return known(r.CodeOp, grouped) }),
-			figures("garbage", func(r *verdict.Result) string { return known(r.GarbageOp, grouped) }))
-	}
-	columns = append(columns,
-		figures("B/op", func(r *verdict.Result) string { return words.Integer(*r.BytesOp) }),
-		figures("allocs/op", func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }))
-	if any(func(r *verdict.Result) bool { return r.Wall != nil }) {
-		columns = append(columns, figures("wall ns/op", func(r *verdict.Result) string {
-			if r.Wall == nil {
-				return ""
-			}
-			return grouped(r.WallOp.Value)
-		}))
-	}
-	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
-		columns = append(columns, figures("instr/op", func(r *verdict.Result) string {
-			return known(r.InstructionsOp, func(i verdict.Interval) string { return grouped(i.Value) + " " + plusMinus(&i) })
-		}))
-	}
-	return append(columns, metricColumns(c)...)
-}
-
 // metricColumns are a case's other figures.
-func metricColumns(c *verdict.CaseResult) (columns []result) {
+func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 	units := map[string]bool{}
 	for _, r := range c.Rows {
 		for unit := range r.Metrics {
@@ -179,19 +157,19 @@ func metricColumns(c *verdict.CaseResult) (columns []result) {
 		}
 	}
 	if units[record.EncodedBytes] {
-		columns = append(columns, figures("encoded bytes", metric(record.EncodedBytes)), figures("MB/s", perSecond(record.EncodedBytes, 1e3)))
+		columns = append(columns, figures("encoded bytes", metric(record.EncodedBytes)).when(ifWide), figures("MB/s", perSecond(record.EncodedBytes, 1e3)).when(ifWide))
 	}
 	if units[record.PackedBytes] {
 		columns = append(columns, figures("packed bytes", metric(record.PackedBytes)),
 			figures("pays below Mbit/s", func(r *verdict.Result) string { return paysText(c, r) }))
 	}
 	if units[record.RowsWritten] {
-		columns = append(columns, figures("rows/s", perSecond(record.RowsWritten, 1e9)))
+		columns = append(columns, figures("rows/s", perSecond(record.RowsWritten, 1e9)).when(ifWide))
 	}
 	for _, unit := range []string{record.EncodedBytes, record.PackedBytes, record.RowsWritten} {
 		delete(units, unit)
 	}
-	if ofCost(c) {
+	if ofCost {
 		delete(units, record.ClientCPU) // it is the cost
 	}
 	// In order of the alphabet, but the maximum behind the percentiles.
@@ -201,7 +179,7 @@ func metricColumns(c *verdict.CaseResult) (columns []result) {
 		if unit == record.ClientCPU {
 			title = cpuTitle
 		}
-		columns = append(columns, figures(title, metric(unit)))
+		columns = append(columns, figures(title, metric(unit)).when(ifWide))
 	}
 	return columns
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"postage/internal/cost"
 	"postage/internal/history/trend"
@@ -44,7 +43,7 @@ type Contents struct {
 // HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
 // and sorts. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
-	t, err := template.New("page.gohtml").Funcs(template.FuncMap{"millionColumns": func() []string { return millionColumns }}).ParseFS(pageFiles, "page/*.gohtml")
+	t, err := template.New("page.gohtml").Funcs(pageFuncs()).ParseFS(pageFiles, "page/*.gohtml")
 	if err != nil {
 		return err
 	}
@@ -60,6 +59,34 @@ func HTML(w io.Writer, c Contents) error {
 	p.Style, p.Script = template.CSS(style), template.JS(script)
 	p.Trends = newTrends(c.History)
 	return t.Execute(w, p)
+}
+
+// pageFuncs are the texts that the templates make of figures.
+func pageFuncs() template.FuncMap {
+	return template.FuncMap{
+		"millionColumns": func() []string { return millionColumns },
+		"machine":        machineText, "self": selfText, "busy": busyText,
+		"sight":     func(r analyzed) string { return strings.Join(sight(r.Analysis, r.Record), " ") },
+		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
+		"here":      func(c Claim) []string { return c.measured() },
+		"started":   startedText, "date": dateText, "commit": commitText, "ratio": ratio, "interval": pointRatio, "change": factorText, "probability": probability, "alongWith": alongWith,
+		"whole": words.Integer, "duration": duration,
+		"known":   func(ns *float64) string { return known(ns, duration) },
+		"of":      func(x *float64) float64 { return *x },
+		"percent": func(part, whole float64) float64 { return 100 * part / whole },
+		"sum": func(all ...int) (sum int) {
+			for _, n := range all {
+				sum += n
+			}
+			return sum
+		},
+	}
+}
+
+// analyzed is a run with what its record says.
+type analyzed struct {
+	NamedRun
+	*verdict.Analysis
 }
 
 // page is what the template shows.
@@ -79,25 +106,11 @@ type page struct {
 	// Controlled is how many cases have a control with figures.
 	Controlled int
 	Warnings   []noteView
-	Claims     []claimView
-	// ClaimsNote says how they are to be read.
-	ClaimsNote string
-	Runs       []runView
-}
-
-type claimView struct {
-	Number                          int
-	Text, Page, Verdict, Class, Why string
-	Published, Here                 []string // one a measure
+	Claims     Claims
+	Runs       []analyzed
 }
 
 type noteView struct{ What, Text string }
-
-type runView struct {
-	Name, Machine, Self, Started, Kernel, Commit string
-	Busy, Sight                                  string
-	Partial                                      bool
-}
 
 type caseView struct {
 	ID, Name, Note string
@@ -178,7 +191,7 @@ func newPage(contents Contents) *page {
 		for _, warning := range a.Warnings {
 			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
 		}
-		p.Runs = append(p.Runs, newRun(run, a))
+		p.Runs = append(p.Runs, analyzed{run, a})
 	}
 	p.Answers = answers(all)
 	if len(p.Answers) > answersShown {
@@ -191,37 +204,11 @@ func newPage(contents Contents) *page {
 	}
 	p.Millions = millions(contents.Stages, measured)
 	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
-	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
+	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {
+		p.Claims = contents.Claims
+	}
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
-}
-
-func newRun(run NamedRun, a *verdict.Analysis) runView {
-	rec := run.Record
-	view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete,
-		Busy: busyText(rec), Sight: strings.Join(sight(a, rec), " ")}
-	if !rec.Run.Started.IsZero() {
-		view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
-	}
-	return view
-}
-
-// claimViews are the published claims, none if nothing was measured of any.
-func claimViews(all []Claim) []claimView {
-	var views []claimView
-	measured := false
-	for i := range all {
-		c := &all[i]
-		views = append(views, claimView{Number: c.Number, Text: c.Text, Page: c.Page, Verdict: c.Verdict, Class: string(c.Like), Why: c.Why,
-			Published: c.each((*ClaimMeasure).published), Here: c.measured()})
-		for j := range c.Measures {
-			measured = measured || c.Measures[j].Here != nil || c.Measures[j].Counts != nil
-		}
-	}
-	if !measured {
-		return nil
-	}
-	return views
 }
 
 func prefixed(name string, notes []noteView) []noteView {
@@ -267,7 +254,7 @@ func newCase(of *caseOfRun) caseView {
 	}
 	view.Settings = strings.Join(settings, ", ")
 	view.Forest = newForest(rec, c, with, common)
-	columns := columnsOf(c)
+	columns := columnsOf(c, true)
 	columns[0].title = "contender"
 	for _, column := range columns {
 		view.Columns = append(view.Columns, column.title)

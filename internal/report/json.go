@@ -37,6 +37,9 @@ func knownOf(v reflect.Value) any {
 		return x
 	case verdict.Interval:
 		v = reflect.ValueOf(withBounds(x))
+	case verdict.Comparison:
+		x.Interval = withBounds(x.Interval)
+		v = reflect.ValueOf(x)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -153,25 +156,11 @@ type (
 		ElapsedSeconds     float64 `json:"elapsed_s"`
 	}
 	jsonRow struct {
-		Name      string       `json:"name"`
-		Stage     string       `json:"stage"`
-		Case      string       `json:"case"`
-		Contender string       `json:"contender"`
-		Role      record.Role  `json:"role"`
-		Proof     record.Proof `json:"proof"`
+		*record.Row
 		*verdict.Result
-		Ratio      *jsonRatio          `json:"ratio"`
-		WallRatio  *jsonRatio          `json:"wall_ratio"`
+		Module     string              `json:"module"` // "" is known to be none
 		FloorRatio *float64            `json:"floor_ratio"`
 		Metrics    map[string]*float64 `json:"metrics"`
-		Settings   map[string]string   `json:"settings"`
-		Properties map[string]string   `json:"properties"`
-		Module     string              `json:"module"`
-		Warnings   []string            `json:"warnings"`
-	}
-	jsonRatio struct {
-		To string `json:"to"`
-		verdict.Interval
 	}
 )
 
@@ -187,12 +176,8 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	}
 	rows := map[string]jsonRow{}
 	for i := range a.Cases {
-		baseline := ""
-		if b := a.Cases[i].Baseline; b != nil {
-			baseline = b.Row.Contender
-		}
 		for _, r := range a.Cases[i].Rows {
-			rows[r.Row.Name] = newJSONRow(r, baseline)
+			rows[r.Row.Name] = newJSONRow(r)
 		}
 	}
 	for i := range rec.Rows {
@@ -201,11 +186,8 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	return writeJSON(w, out)
 }
 
-func newJSONRow(r *verdict.Result, baseline string) jsonRow {
-	row := r.Row
-	j := jsonRow{Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role, Proof: row.Proof, Result: r,
-		Ratio: newJSONRatio(r.Ratio, baseline), WallRatio: newJSONRatio(r.Wall, baseline), Metrics: map[string]*float64{},
-		Settings: row.Settings, Properties: row.Properties, Module: row.Module, Warnings: row.Warnings}
+func newJSONRow(r *verdict.Result) jsonRow {
+	j := jsonRow{Row: r.Row, Result: r, Module: r.Row.Module, Metrics: map[string]*float64{}}
 	if r.FloorRatio != nil {
 		j.FloorRatio = &r.FloorRatio.Value
 	}
@@ -216,11 +198,4 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 		j.Metrics[unit] = &value
 	}
 	return j
-}
-
-func newJSONRatio(x *verdict.Comparison, baseline string) *jsonRatio {
-	if x == nil {
-		return nil
-	}
-	return &jsonRatio{baseline, withBounds(x.Interval)}
 }

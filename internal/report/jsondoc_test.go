@@ -18,14 +18,14 @@ import (
 
 // forms are all JSON forms, by the headings of docs/json.md.
 var forms = map[string]any{
-	"Figure": verdict.Interval{}, "Ratio": jsonRatio{}, "Rate": Rate{}, "Machine": record.Machine{},
+	"Figure": verdict.Interval{}, "Ratio": verdict.Comparison{}, "Rate": Rate{}, "Machine": record.Machine{},
 	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
 	"Counts": jsonCounts{}, "List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{}, "Profile": profile.Summary{}, "Moves": profile.Moves{},
 }
 
 // kinds are what the page calls types.
 var kinds = map[reflect.Type]string{
-	reflect.TypeFor[verdict.Interval](): "figure", reflect.TypeFor[jsonRatio](): "ratio", reflect.TypeFor[Rate](): "rate", reflect.TypeFor[record.Machine](): "machine",
+	reflect.TypeFor[verdict.Interval](): "figure", reflect.TypeFor[verdict.Comparison](): "ratio", reflect.TypeFor[Rate](): "rate", reflect.TypeFor[record.Machine](): "machine",
 	reflect.TypeFor[map[string]*float64](): "numbers or nulls by name", reflect.TypeFor[json.RawMessage](): "object", reflect.TypeFor[time.Time](): "string",
 }
 
@@ -33,7 +33,7 @@ var kinds = map[reflect.Type]string{
 func fields(prefix string, of reflect.Type) (all []string) {
 	for _, f := range fieldsOf(of) {
 		name, t, null := prefix+f.name, f.Type, ""
-		if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); options != "" {
+		if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); options != "" && f.Type.Kind() != reflect.Map && f.Type.Kind() != reflect.Slice {
 			null = " or null"
 		}
 		if t.Kind() == reflect.Pointer {

@@ -189,21 +189,20 @@ type (
 		Machine *record.Machine `json:"machine"`
 	}
 	jsonAcrossRow struct {
-		Name      string          `json:"name"`
-		Case      string          `json:"case"`
-		Contender string          `json:"contender"`
-		Role      record.Role     `json:"role"`
-		Apart     float64         `json:"apart"`
-		Opposed   bool            `json:"opposed"`
-		On        []jsonOnMachine `json:"on"`
+		Name      string      `json:"name"`
+		Case      string      `json:"case"`
+		Contender string      `json:"contender"`
+		Role      record.Role `json:"role"`
+		*verdict.MachinesRow
+		On []jsonOnMachine `json:"on"`
 	}
 	jsonOnMachine struct {
-		Machine string            `json:"machine"`
-		Proof   record.Proof      `json:"proof,omitempty"`
-		Blocks  int               `json:"blocks"`
-		Ratio   *jsonRatio        `json:"ratio"`
-		Verdict verdict.Verdict   `json:"verdict,omitempty"`
-		NSOp    *verdict.Interval `json:"ns_op"`
+		Machine string              `json:"machine"`
+		Proof   record.Proof        `json:"proof,omitempty"`
+		Blocks  int                 `json:"blocks"`
+		Ratio   *verdict.Comparison `json:"ratio"`
+		Verdict verdict.Verdict     `json:"verdict,omitempty"`
+		NSOp    *verdict.Interval   `json:"ns_op"`
 	}
 )
 
@@ -215,11 +214,11 @@ func machinesJSON(w io.Writer, m *verdict.Machines) error {
 	}
 	for i := range m.Rows {
 		r := &m.Rows[i]
-		row := jsonAcrossRow{Name: r.Row.Name, Case: r.Row.Case, Contender: r.Row.Contender, Role: r.Row.Role, Apart: r.Apart, Opposed: r.Opposed}
+		row := jsonAcrossRow{Name: r.Row.Name, Case: r.Row.Case, Contender: r.Row.Contender, Role: r.Row.Role, MachinesRow: r}
 		for j, on := range r.Results {
 			row.On = append(row.On, jsonOnMachine{Machine: m.Names[j]})
 			if on != nil {
-				row.On[j] = jsonOnMachine{m.Names[j], on.Row.Proof, on.Blocks, newJSONRatio(on.Ratio, r.Baselines[j]), on.Verdict, on.NSOp}
+				row.On[j] = jsonOnMachine{m.Names[j], on.Row.Proof, on.Blocks, on.Ratio, on.Verdict, on.NSOp}
 			}
 		}
 		out.Rows = append(out.Rows, row)

@@ -11,7 +11,39 @@ import (
 	"postage/record"
 )
 
-// axis maps values to places on a logarithmic axis, in the units of an SVG.
+// scale maps values to places, in the units of an SVG.
+type scale interface {
+	at(v float64) float64
+	ticks(text func(float64) string) []tick
+}
+
+// linear is a linear scale.
+type linear struct{ low, high, from, to float64 }
+
+func (a linear) at(v float64) float64 {
+	share := (v - a.low) / (a.high - a.low)
+	return tenth(a.from + min(1, max(0, share))*(a.to-a.from))
+}
+
+// ticks are a few round values.
+func (a linear) ticks(text func(float64) string) (ticks []tick) {
+	step := math.Pow(10, math.Floor(math.Log10(a.high-a.low)))
+	for _, finer := range []float64{5, 4, 2} {
+		if (a.high-a.low)/(step/finer) <= 6 {
+			step /= finer
+			break
+		}
+	}
+	for i := math.Ceil(a.low / step); i*step <= a.high; i++ {
+		v := math.Round(i*step*1e9) / 1e9
+		ticks = append(ticks, tick{a.at(v), text(v)})
+	}
+	return ticks
+}
+
+func tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+// axis is a logarithmic scale.
 type axis struct {
 	low, high float64 // values at its ends
 	from, to  float64 // places of its ends
@@ -35,7 +67,7 @@ func newAxis(values []float64, from, to float64) axis {
 
 func (a axis) at(v float64) float64 {
 	share := math.Log(v/a.low) / math.Log(a.high/a.low)
-	return math.Round(10*(a.from+min(1, max(0, share))*(a.to-a.from))) / 10
+	return tenth(a.from + min(1, max(0, share))*(a.to-a.from))
 }
 
 // tick is a labelled place on an axis.

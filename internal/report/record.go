@@ -94,10 +94,7 @@ func (d *doc) caseTable(c *verdict.CaseResult) {
 		return
 	}
 	with, without := split(c)
-	columns := narrow(c)
-	if d.Wide || d.Markdown {
-		columns = columnsOf(c)
-	}
+	columns := columnsOf(c, d.Wide || d.Markdown)
 	if d.Markdown {
 		columns = d.halved(columns, with)
 	}

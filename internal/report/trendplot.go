@@ -10,10 +10,8 @@ import (
 	"postage/internal/history/trend"
 )
 
-// The places of a trend's plot, in the units of its SVG.
+// The places of a trend's plot, in the units of its SVG, which page/trend.gohtml has too.
 const (
-	trendWidth  = 900
-	trendHeight = 230
 	trendLeft   = 64
 	trendRight  = 890
 	trendTop    = 22
@@ -31,48 +29,36 @@ const (
 
 // trendsView is the page's section of trends.
 type trendsView struct {
-	Trends []trendView
+	Trends []*trendView
 	// LeftOut is how many rows have a trend that is not shown.
 	LeftOut int
 }
 
+// trendView is the last points of a trend.
 type trendView struct {
-	ID, Name, Note             string
-	Width, Height, Left, Right int
-	Top, Bottom                int
-	Ticks                      []tick
-	Band                       string // path of the intervals
-	Line                       string // path through the estimates
-	Dots                       string // path of a dot each
-	Changes                    []trendMark
-	Anchors                    []trendMark
-	First                      string // labels of the first and the last run
-	Last                       string
-	Rows                       []trendRow
+	*trend.Trend
+	ID, Note         string
+	Before           int // points that are not shown
+	Ticks            []tick
+	Band, Line, Dots string // paths: of the intervals, through the estimates, and of a dot each
+	Changes, Anchors []trendMark
 }
 
-// trendMark is a line across a trend's plot.
+// trendMark is a line across a trend's plot, of a change or of a new anchor.
 type trendMark struct {
-	At           float64
-	Class, Label string
-	Anchor       string // where the label's text is held
-	Cells        []string
+	At   float64
+	Held string // where the label's text is held
+	*trend.Change
+	trend.Segment
 }
 
-type trendRow struct {
-	Number                      int
-	Started, Commit, Ratio, Run string
-}
+// Of is a point of those that are shown.
+func (v *trendView) Of(i int) *trend.Point { return &v.Points[i] }
 
 // newTrends is the section, nil if no trend has two ratios among its latest points. Trends
 // that changed last come first.
 func newTrends(trends []*trend.Trend) *trendsView {
-	var all []*trend.Trend
-	for _, t := range trends {
-		if ratios(t.Last(trendPointsLeast)) > 1 {
-			all = append(all, t)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(trends), func(t *trend.Trend) bool { return ratios(t.Last(trendPointsLeast)) < 2 })
 	if len(all) == 0 {
 		return nil
 	}
@@ -109,46 +95,40 @@ func sinceChange(t *trend.Trend) int {
 	return len(t.Points) - t.Changes[len(t.Changes)-1].Point
 }
 
-func newTrend(whole *trend.Trend, points int, id string) trendView {
+func newTrend(whole *trend.Trend, points int, id string) *trendView {
 	t := whole.Last(points)
-	v := trendView{ID: id, Name: t.Row, Note: trendSummary(whole), Width: trendWidth, Height: trendHeight, Left: trendLeft, Right: trendRight, Top: trendTop, Bottom: trendBottom,
-		First: dateText(&t.Points[0]), Last: dateText(&t.Points[len(t.Points)-1])}
-	if n := len(whole.Points) - len(t.Points); n > 0 {
+	v := &trendView{Trend: t, ID: id, Note: trendSummary(whole), Before: len(whole.Points) - len(t.Points)}
+	if v.Before > 0 {
 		v.Note += fmt.Sprintf("; shown are the last %d runs", len(t.Points))
 	}
 	low, high := bounds(t)
-	y := func(r float64) float64 {
-		share := (r - low) / (high - low)
-		return tenth(trendBottom - min(1, max(0, share))*(trendBottom-trendTop))
-	}
-	x := func(i float64) float64 {
-		return tenth(trendLeft + 8 + i/float64(max(1, len(t.Points)-1))*(trendRight-trendLeft-16))
-	}
-	for _, at := range niceTicks(low, high) {
-		v.Ticks = append(v.Ticks, tick{y(at), tickText(at)})
-	}
-	v.paths(t, x, y)
-	offset := len(whole.Points) - len(t.Points)
+	x, y := linear{0, float64(max(1, len(t.Points)-1)), trendLeft + 8, trendRight - 8}, linear{low, high, trendBottom, trendTop}
+	v.Ticks = y.ticks(tickText)
+	v.paths(x, y)
 	for _, s := range t.Segments {
 		if s.From > 0 {
-			v.Anchors = append(v.Anchors, trendMark{At: x(float64(s.From) - 0.5), Label: "anchor is now " + s.Anchor.String(), Cells: []string{"From the run started " + startedText(&t.Points[s.From]) + " on, the anchor is now " + s.Anchor.String()}})
+			v.Anchors = append(v.Anchors, trendMark{At: x.at(float64(s.From) - 0.5), Segment: s})
 		}
 	}
 	for i := range t.Changes {
-		v.Changes = append(v.Changes, newMark(t, &t.Changes[i], x, offset))
-	}
-	for i := range t.Points {
-		p := &t.Points[i]
-		v.Rows = append(v.Rows, trendRow{offset + i + 1, startedText(p), commitText(p.Commit), pointRatio(p), p.Run})
+		m := trendMark{At: x.at(float64(t.Changes[i].Point) - 0.5), Held: "middle", Change: &t.Changes[i]}
+		// A label near an end is held by that end, so that it stays in the picture.
+		switch {
+		case m.At < trendLeft+60:
+			m.Held = "start"
+		case m.At > trendRight-60:
+			m.Held = "end"
+		}
+		v.Changes = append(v.Changes, m)
 	}
 	return v
 }
 
 // paths draws the band of intervals, which is broken where there is none, the line and the
 // dots. Across a change of anchor there is no line.
-func (v *trendView) paths(t *trend.Trend, x, y func(float64) float64) {
+func (v *trendView) paths(x, y linear) {
 	var band, line, dots strings.Builder
-	for _, s := range t.Segments {
+	for _, s := range v.Segments {
 		var forth, back []string
 		flush := func() {
 			if len(forth) > 1 {
@@ -159,41 +139,24 @@ func (v *trendView) paths(t *trend.Trend, x, y func(float64) float64) {
 		}
 		pen := "M"
 		for i := s.From; i < s.To; i++ {
-			r := t.Points[i].Ratio
+			r := v.Points[i].Ratio
 			if r == nil {
 				continue
 			}
-			at := x(float64(i))
-			fmt.Fprintf(&line, "%s%g %g", pen, at, y(r.Value))
-			fmt.Fprintf(&dots, "M%g %gh0", at, y(r.Value))
+			at := x.at(float64(i))
+			fmt.Fprintf(&line, "%s%g %g", pen, at, y.at(r.Value))
+			fmt.Fprintf(&dots, "M%g %gh0", at, y.at(r.Value))
 			pen = "L"
 			if !r.Bounded() {
 				flush()
 				continue
 			}
-			forth = append(forth, fmt.Sprintf("%g %g", at, y(r.High)))
-			back = append(back, fmt.Sprintf("%g %g", at, y(r.Low)))
+			forth = append(forth, fmt.Sprintf("%g %g", at, y.at(r.High)))
+			back = append(back, fmt.Sprintf("%g %g", at, y.at(r.Low)))
 		}
 		flush()
 	}
 	v.Band, v.Line, v.Dots = band.String(), line.String(), dots.String()
-}
-
-func newMark(t *trend.Trend, c *trend.Change, x func(float64) float64, offset int) trendMark {
-	p := &t.Points[c.Point]
-	m := trendMark{At: x(float64(c.Point) - 0.5), Class: "slower", Label: factorText(c), Anchor: "middle",
-		Cells: []string{fmt.Sprint(offset + c.Point + 1), startedText(p), commitText(p.Commit), ratio(c.Before), ratio(c.After), factorText(c), probability(c.P), alongWith(t, c.Point)}}
-	if c.Factor() < 1 {
-		m.Class = "faster"
-	}
-	// A label near an end is held by that end, so that it stays in the picture.
-	switch {
-	case m.At < trendLeft+60:
-		m.Anchor = "start"
-	case m.At > trendRight-60:
-		m.Anchor = "end"
-	}
-	return m
 }
 
 func dateText(p *trend.Point) string {
@@ -222,21 +185,3 @@ func bounds(t *trend.Trend) (low, high float64) {
 	room = 0.06 * max(high-low, 0.02*high)
 	return max(0, low-room), high + room
 }
-
-// niceTicks are a few round values between two.
-func niceTicks(low, high float64) []float64 {
-	step := math.Pow(10, math.Floor(math.Log10(high-low)))
-	for _, finer := range []float64{5, 4, 2} {
-		if (high-low)/(step/finer) <= 6 {
-			step /= finer
-			break
-		}
-	}
-	var ticks []float64
-	for i := math.Ceil(low / step); i*step <= high; i++ {
-		ticks = append(ticks, math.Round(i*step*1e9)/1e9)
-	}
-	return ticks
-}
-
-func tenth(v float64) float64 { return math.Round(10*v) / 10 }

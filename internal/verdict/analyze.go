@@ -57,11 +57,11 @@ type Result struct {
 	WallOp *Interval `json:"wall_ns_op"`
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
-	Ratio   *Comparison
-	Verdict Verdict `json:"verdict"`
+	Ratio   *Comparison `json:"ratio"`
+	Verdict Verdict     `json:"verdict"`
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
-	Wall *Comparison
+	Wall *Comparison `json:"wall_ratio"`
 	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
 	// more; nil for wall time.
 	Tail *float64 `json:"tail"`
@@ -133,6 +133,7 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	p := f.pair(result.Row, c.Baseline.Row)
 	ratio := p.compare(p.values())
+	ratio.To = c.Baseline.Row.Contender
 	result.Ratio, result.Verdict = &ratio, Decide(ratio, margin)
 	if len(p.series) == 0 || math.IsNaN(ratio.Value) {
 		return
@@ -146,8 +147,8 @@ func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 		result.Verdict = Undecided
 	}
 	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
-		wall := p.compare(p.walls())
-		result.Wall = &wall
+		result.Wall = new(p.compare(p.walls()))
+		result.Wall.To = ratio.To
 	}
 }
 
@@ -238,8 +239,7 @@ func (f *figured) figures(row *record.Row) *Result {
 		return values
 	}
 	result.WallOp = located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
-	wall := *result.WallOp
-	result.NSOp = &wall
+	result.NSOp = new(*result.WallOp)
 	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
 	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
 	result.Metrics = map[string]float64{}
@@ -301,12 +301,9 @@ func (f *figured) cost(r *Result) {
 	r.NSOp = &own.Interval
 	r.Price = f.price(r.Row)
 	garbage := r.Price * f.costs.Bytes(f.place[r.Row.Name])
-	code := own.Value - garbage
-	r.CodeOp, r.GarbageOp = &code, &garbage
-	tail := stats.Median(finite(f.means(r.Row)))
+	r.CodeOp, r.GarbageOp = new(own.Value-garbage), &garbage
 	if f.rec.Priced == nil {
-		tail = math.Exp(tail) / own.Value
-		r.Tail = &tail
+		r.Tail = new(math.Exp(stats.Median(finite(f.means(r.Row)))) / own.Value)
 	}
 	r.Metrics[record.ClientCPU] = own.Value
 }
@@ -314,10 +311,7 @@ func (f *figured) cost(r *Result) {
 // percentiles are the metrics that are read off a distribution of latencies.
 var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
-func wholeMedian(values []float64) *int64 {
-	n := int64(stats.Median(values))
-	return &n
-}
+func wholeMedian(values []float64) *int64 { return new(int64(stats.Median(values))) }
 
 // Widest is the half-width of the widest interval among the case's contenders and its
 // control, 0 if it has no ratios because its baseline failed. Floors do not count.

@@ -42,20 +42,20 @@ const oneLayout = 0.20
 // Changes is what two records say when they are compared.
 type Changes struct {
 	Old, New *record.Record
-	Limits   Thresholds
+	Limits   Thresholds `json:"thresholds"`
 	// Rows are those with figures in both records, but for controls and floors: the
 	// most important first.
 	Rows []Change
 	// Unmatched are the rows with figures in one of the records only.
-	Unmatched []Unmatched
+	Unmatched []Unmatched `json:"unmatched"`
 	// AcrossMachines reports that the records are from different machines: then nothing here says
 	// anything about the code.
-	AcrossMachines bool
+	AcrossMachines bool `json:"across_machines"`
 	// Paired says that old and new took turns in one run, which Old and New both are.
 	Paired bool
 	// Untimed is how many rows of a run against a revision have no figures for want of time.
 	Untimed  int
-	Warnings []string
+	Warnings []string `json:"warnings"`
 }
 
 // Change is what two records say of a row.
@@ -70,19 +70,23 @@ type Change struct {
 	// P is the p-value of no change after Holm over all rows.
 	P float64 `json:"p_holm"`
 	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
-	// too few blocks. Threshold is that of the row's time, as a fraction.
-	Seen, Threshold float64
+	// too few blocks. Threshold is that of the row's time, as a fraction. Both are NaN where old
+	// and new did not take turns.
+	Seen      float64 `json:"seen_ratio,omitempty"`
+	Threshold float64 `json:"time_threshold,omitempty"`
 	// Spread is the standard deviation of the ratio between function layouts, as a fraction, beyond
 	// the spread of blocks with one layout; nil if there was one layout.
-	Spread *float64
+	Spread *float64 `json:"layout_spread"`
 	// Verdict is faster, slower, same or undecided.
 	Verdict Verdict `json:"verdict"`
 	// Time is the outcome of the times alone, Outcome that of times and counts.
-	Time    Outcome     `json:"time_outcome"`
-	Outcome Outcome     `json:"outcome"`
-	Counts  []Count     `json:"counts"`
-	test    stats.Shift // of its block values
-	doubted bool        // the mean CPU time says that it is beyond the threshold
+	Time    Outcome `json:"time_outcome"`
+	Outcome Outcome `json:"outcome"`
+	Counts  []Count `json:"counts"`
+	// Metrics are what the contenders count themselves, by unit, where old and new took turns.
+	Metrics []MetricChange `json:"metrics"`
+	test    stats.Shift    // of its block values
+	doubted bool           // the mean CPU time says that it is beyond the threshold
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.

@@ -59,7 +59,8 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	}
 	c.judge(adviceMargin)
 	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Anchor == "" || r.Verdict == Same {
+		r := &c.Rows[i]
+		if r.Seen, r.Threshold = math.NaN(), math.NaN(); r.Anchor == "" || r.Verdict == Same {
 			r.Verdict = Undecided
 		}
 	}

@@ -9,6 +9,7 @@ import (
 // Comparison is a contender compared with another, as ratios of a quantity: 0.5 is half of it. Low
 // and High are 0 and +Inf while there are too few blocks.
 type Comparison struct {
+	To string `json:"to"` // the contender that it is compared with, if it is one of a case
 	Interval
 	// HalfWidth is half the interval's width: 0.01 is ±1%. Within is that of the interval without
 	// what differs between runs, which more blocks narrow. Both are +Inf with too few blocks.
@@ -26,10 +27,11 @@ const differenceLevel = 0.005
 func Compare(blockValues []float64, between float64) Comparison {
 	s := stats.Paired(blockValues, differenceLevel)
 	if len(blockValues) < stats.MinBlocks {
-		return Comparison{Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1), math.Inf(1)}
+		return Comparison{"", Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1), math.Inf(1)}
 	}
 	low, high := math.Hypot(s.Value-s.Low, 1.96*between), math.Hypot(s.High-s.Value, 1.96*between)
-	return Comparison{Interval{s.Value, s.Value - low, s.Value + high}.each(math.Exp), (low + high) / 2, (s.High - s.Low) / 2, s.Seen}
+	ratio := Interval{s.Value, s.Value - low, s.Value + high}.each(math.Exp)
+	return Comparison{"", ratio, (low + high) / 2, (s.High - s.Low) / 2, s.Seen}
 }
 
 // Needed is the slowdown that would have made the comparison one of something slower, spread as it

@@ -29,9 +29,9 @@ type MachinesRow struct {
 	// compared.
 	Baselines []string
 	// Apart is the factor between the two intervals that are farthest apart, 1 if all overlap.
-	Apart float64
+	Apart float64 `json:"apart"`
 	// Opposed says that the row is faster than the baseline on one machine, and slower on another.
-	Opposed bool
+	Opposed bool `json:"opposed"`
 }
 
 // CompareMachines compares what records say of the rows that they have in common.

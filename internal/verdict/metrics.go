@@ -33,31 +33,23 @@ type MetricChange struct {
 	Verdict MetricVerdict `json:"verdict"`
 }
 
-// Metrics compares what the contenders count themselves, by unit, in the rows of a run that was
-// against a revision. The rows are those of [ComparePaired] of the record.
-func (c *Changes) Metrics() map[*Change][]MetricChange {
-	if !c.Paired {
-		return nil
-	}
-	found := map[*Change][]MetricChange{}
+// compareMetrics compares what the contenders count themselves, in rows whose sides took turns.
+func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	var all []*MetricChange
 	var p []float64
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
-			was, ok := r.Old.Metrics[unit]
-			if !ok || unit == record.ClientCPU {
-				continue
+			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
+				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: MetricUndecided})
 			}
-			found[r] = append(found[r], MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: MetricUndecided})
 		}
-		for j := range found[r] {
-			m := &found[r][j]
-			rows := newFigured(c.New, r.New.Row.Case).pair(r.New.Row, r.Old.Row)
+		rows := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
+		for j := range r.Metrics {
+			m := &r.Metrics[j]
 			if shift := rows.metric(m.Unit, level); shift != nil {
-				ratio := ratioOf(shift)
-				m.Ratio, m.P = &ratio, shift.P
+				m.Ratio, m.P = new(ratioOf(shift)), shift.P
 			} else if m.Old == m.New {
 				m.Verdict = MetricSame
 			}
@@ -83,7 +75,6 @@ func (c *Changes) Metrics() map[*Change][]MetricChange {
 			}
 		}
 	}
-	return found
 }
 
 // metric is by how much a counter of the row lies above the other's, nil where a logarithm cannot

@@ -32,10 +32,9 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		c := ComparePaired(rec, DefaultThresholds())
-		all := c.Metrics()
 		for i := range c.Rows {
 			rows++
-			for _, m := range all[&c.Rows[i]] {
+			for _, m := range c.Rows[i].Metrics {
 				switch {
 				case m.Unit == "exact" && (m.Verdict != MetricHigher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
 					t.Errorf("%+v, %v", m, m.Ratio)

@@ -54,6 +54,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	}
 	few := 0
 	c.testPaired(cases)
+	c.compareMetrics(cases)
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		r.Anchor = AnchorRounds
