@@ -33,21 +33,25 @@ func TestVarint(t *testing.T) {
 	}
 }
 
-// Text of every length up to 100 bytes, of which any byte may be bad, is what unicode/utf8 says.
+// Text of every length up to 100 bytes, of which any byte may be bad, at the start of the input and
+// after bytes that are not ASCII, is what unicode/utf8 says.
 func TestText(t *testing.T) {
 	for _, mode := range []runtime.Mode{0, runtime.Own} {
-		for n := range 101 {
-			text := []byte(strings.Repeat("abcdefghij", 11)[:n])
-			for at := range n + 1 {
-				p := append([]byte{byte(n)}, text...)
-				if at < n {
-					p[1+at] = 0xff
-				}
-				var d runtime.Decoder
-				d.Start(p, mode)
-				got, i := d.Text(p, 0)
-				if good := at == n; good != (i >= 0) || good && (got != string(text) || i != len(p)) {
-					t.Fatalf("%q: %q up to %d", p, got, i)
+		for _, before := range []string{"", "\xff\xff\xff", strings.Repeat("\xff", 40)} {
+			for n := range 101 {
+				text := []byte(strings.Repeat("abcdefghij", 11)[:n])
+				for at := range n + 1 {
+					begin := len(before)
+					p := append(append([]byte(before), byte(n)), text...)
+					if at < n {
+						p[begin+1+at] = 0xff
+					}
+					var d runtime.Decoder
+					d.Start(p, mode)
+					got, i := d.Text(p, begin)
+					if good := at == n; good != (i >= 0) || good && (got != string(text) || i != len(p)) {
+						t.Fatalf("%q: %q up to %d", p, got, i)
+					}
 				}
 			}
 		}

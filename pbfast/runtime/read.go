@@ -27,36 +27,50 @@ func chunk(p []byte, i int) ([]byte, int) {
 	return p[i:j:j], j
 }
 
-// Text reads text, which must be UTF-8.
+// Text reads text, which must be UTF-8. Short ASCII is seen without a call, in words that overlap
+// and may begin before the text.
 func (d *Decoder) Text(p []byte, i int) (string, int) {
-	var v []byte
-	if j := Short(p, i); j > 0 {
-		v, i = p[i+1:j], j
-	} else if v, i = chunk(p, i); i < 0 {
-		return "", i
+	if uint(i) >= uint(len(p)) || p[i] > 32 || i+1+int(p[i]) > len(p) || i+1+int(p[i]) < 8 {
+		return d.longText(p, i)
 	}
-	if !shortASCII(v) && !validutf8.Valid(v) {
+	j := i + 1 + int(p[i])
+	v := p[i+1 : j]
+	var high uint64 // has the highest bit of each byte
+	switch n := len(v); {
+	case n <= 8:
+		high = binary.LittleEndian.Uint64(p[j-8:]) >> uint(64-8*n)
+	case n <= 16:
+		high = binary.LittleEndian.Uint64(v) | binary.LittleEndian.Uint64(v[n-8:])
+	default:
+		high = binary.LittleEndian.Uint64(v) | binary.LittleEndian.Uint64(v[8:]) |
+			binary.LittleEndian.Uint64(v[n-16:]) | binary.LittleEndian.Uint64(v[n-8:])
+	}
+	if high&continued8 != 0 && !validutf8.Mixed(unsafe.String(unsafe.SliceData(v), len(v))) {
 		return "", badText
 	}
-	if d.mode&Own != 0 {
-		return string(v), i
-	}
-	return unsafe.String(unsafe.SliceData(v), len(v)), i
+	return d.text(v), j
 }
 
-// shortASCII says whether v is of 8 to 16 bytes, all of them ASCII: the usual text, without a call.
-func shortASCII(v []byte) bool {
-	return len(v) >= 8 && len(v) <= 16 &&
-		(binary.LittleEndian.Uint64(v)|binary.LittleEndian.Uint64(v[len(v)-8:]))&continued8 == 0
+func (d *Decoder) longText(p []byte, i int) (string, int) {
+	v, i := chunk(p, i)
+	if !validutf8.Valid(v) {
+		return "", badText
+	}
+	return d.text(v), i
 }
 
 // RawText is Text that need not be UTF-8.
 func (d *Decoder) RawText(p []byte, i int) (string, int) {
 	v, i := chunk(p, i)
+	return d.text(v), i
+}
+
+// text is v as a string, copied if that is the mode.
+func (d *Decoder) text(v []byte) string {
 	if d.mode&Own != 0 {
-		return string(v), i
+		return string(v)
 	}
-	return unsafe.String(unsafe.SliceData(v), len(v)), i
+	return unsafe.String(unsafe.SliceData(v), len(v))
 }
 
 // Bytes reads bytes of a field without presence.
@@ -65,7 +79,7 @@ func (d *Decoder) Bytes(p []byte, i int) ([]byte, int) { return d.bytes(p, i, ni
 // PresentBytes reads bytes of a field with presence, or an element: never nil.
 func (d *Decoder) PresentBytes(p []byte, i int) ([]byte, int) { return d.bytes(p, i, []byte{}) }
 
-// bytes reads bytes, of which a copy is appended to empty.
+// bytes reads bytes. A copy of none is empty.
 func (d *Decoder) bytes(p []byte, i int, empty []byte) ([]byte, int) {
 	var v []byte
 	if j := Short(p, i); j > 0 {
@@ -73,10 +87,15 @@ func (d *Decoder) bytes(p []byte, i int, empty []byte) ([]byte, int) {
 	} else if v, i = chunk(p, i); i < 0 {
 		return nil, i
 	}
-	if d.mode&Own != 0 {
-		return append(empty, v...), i
+	if d.mode&Own == 0 {
+		return v, i
 	}
-	return v, i
+	if len(v) == 0 {
+		return empty, i
+	}
+	own := make([]byte, len(v))
+	copy(own, v)
+	return own, i
 }
 
 // Append appends v to a list, unless the index j after it says that the input is refused. Elements
@@ -102,10 +121,6 @@ func Varint(p []byte, i int) (uint64, int) {
 	if uint(i) < uint(len(p)) && p[i] < 0x80 {
 		return uint64(p[i]), i + 1
 	}
-	return longVarint(p, i)
-}
-
-func longVarint(p []byte, i int) (uint64, int) {
 	if len(p)-i >= 8 {
 		x := binary.LittleEndian.Uint64(p[i:])
 		if end := ^x & continued8; end != 0 {
@@ -151,10 +166,7 @@ type varint interface {
 
 // Int reads a number or an enum.
 func Int[T varint](p []byte, i int) (T, int) {
-	if uint(i) < uint(len(p)) && p[i] < 0x80 {
-		return T(p[i]), i + 1
-	}
-	v, i := longVarint(p, i)
+	v, i := Varint(p, i)
 	return T(v), i
 }
 

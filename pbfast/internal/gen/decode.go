@@ -40,19 +40,22 @@ func (g *generator) parts(msg *message) {
 const decodeSignature = "(d *$Decoder, p []byte, i, depth int"
 
 // decode writes the function that merges the message in p, from p[i] on, into m, or into a new one
-// if m is nil. It returns the length of p, or why the input is refused.
+// if m is nil. It returns the length of p, or why the input is refused. A node has the same, which
+// the compiler puts in the place of its call.
 func (g *generator) decode(msg *message) {
 	t := msg.GoIdent.GoName
-	name, parts := "pbfastDecode", ""
+	name, node := "pbfastDecode", ""
 	if len(msg.slots) > 0 {
 		g.f("func (m *%s) pbfastDecode"+decodeSignature+") (*%s, int) {", t, t)
-		g.f("return m.pbfastDecodeParts(d, p, i, depth, nil)\n}\n")
+		g.f("return m.pbfastDecodeInto(d, p, i, depth, nil)\n}\n")
 		g.f("func (n *%s) pbfastDecode"+decodeSignature+") (*%s, int) {", g.nodeType(msg), t)
-		g.f("if n == nil { return (*%s)(nil).pbfastDecode(d, p, i, depth) }", t)
-		g.f("return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)\n}\n")
-		name, parts = "pbfastDecodeParts", ", s *"+partsName(msg)
+		g.f("return (*%s)(nil).pbfastDecodeInto(d, p, i, depth, n)\n}\n", t)
+		name, node = "pbfastDecodeInto", ", n *"+g.nodeType(msg)
 	}
-	g.f("func (m *%s) %s"+decodeSignature+"%s) (*%s, int) {", t, name, parts, t)
+	g.f("func (m *%s) %s"+decodeSignature+"%s) (*%s, int) {", t, name, node, t)
+	if node != "" {
+		g.f("var s *%s\nif n != nil { m, s = &n.m, &n.s }", partsName(msg))
+	}
 	g.f("if m == nil { m = new(%s) }", t)
 	g.decodeFields(msg)
 	g.f("return m, i\n}\n")

@@ -79,10 +79,12 @@ func (g *generator) reuseInto(child *message, target string) {
 		g.f("i = %s.pbfastReuse(d.Part(p, i, depth))", target)
 		return
 	}
-	g.f("end := 0\n{\nm := %s", target)
-	g.f("_, p, i, _ := d.Part(p, i, depth)")
+	// Short ones without a call of Part.
+	g.f("part, k := p, i+1")
+	g.f("if end := $Short(p, i); end > 0 && depth > 0 { part = p[:end:end] } else { _, part, k, _ = d.Part(p, i, depth) }")
+	g.f("{\nm, p, i := %s, part, k", target)
 	g.reuseFields(child)
-	g.f("end = i\n}\ni = end")
+	g.f("k = i\n}\ni = k")
 }
 
 // reuseElement decodes an element into one that the slice had there before.

@@ -37,7 +37,7 @@ func newSource(own protogen.GoImportPath) *source {
 // with "old" come on top.
 var locals = []string{
 	"b", "d", "data", "depth", "e", "end", "err", "i", "in", "init", "j", "k", "key", "keys", "l", "last", "m", "n", "need",
-	"o", "of", "ok", "out", "p", "s", "size", "slab", "tag", "v", "value", "w",
+	"o", "of", "ok", "out", "p", "part", "s", "size", "slab", "tag", "v", "value", "w",
 }
 
 // taken says whether an import cannot have the name.

@@ -117,17 +117,18 @@ type pbfastComplexMessageNode struct {
 }
 
 func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ComplexMessage, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastComplexMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ComplexMessage, int) {
-	if n == nil {
-		return (*ComplexMessage)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*ComplexMessage)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *ComplexMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastComplexMessageParts) (*ComplexMessage, int) {
+func (m *ComplexMessage) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastComplexMessageNode) (*ComplexMessage, int) {
+	var s *pbfastComplexMessageParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(ComplexMessage)
 	}
@@ -1448,17 +1449,18 @@ type pbfastTestAllTypesEdition2023Node struct {
 }
 
 func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
-	if n == nil {
-		return (*TestAllTypesEdition2023)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesEdition2023)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023Parts) (*TestAllTypesEdition2023, int) {
+func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesEdition2023Node) (*TestAllTypesEdition2023, int) {
+	var s *pbfastTestAllTypesEdition2023Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesEdition2023)
 	}
@@ -3290,17 +3292,18 @@ type pbfastTestAllTypesEdition2023_NestedMessageNode struct {
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_NestedMessage, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesEdition2023_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_NestedMessage, int) {
-	if n == nil {
-		return (*TestAllTypesEdition2023_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesEdition2023_NestedMessage)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023_NestedMessageParts) (*TestAllTypesEdition2023_NestedMessage, int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesEdition2023_NestedMessageNode) (*TestAllTypesEdition2023_NestedMessage, int) {
+	var s *pbfastTestAllTypesEdition2023_NestedMessageParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesEdition2023_NestedMessage)
 	}
@@ -3497,17 +3500,18 @@ type pbfastTestAllTypesEdition2023_GroupLikeTypeNode struct {
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_GroupLikeType, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesEdition2023_GroupLikeTypeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023_GroupLikeType, int) {
-	if n == nil {
-		return (*TestAllTypesEdition2023_GroupLikeType)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesEdition2023_GroupLikeType)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts) (*TestAllTypesEdition2023_GroupLikeType, int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesEdition2023_GroupLikeTypeNode) (*TestAllTypesEdition2023_GroupLikeType, int) {
+	var s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesEdition2023_GroupLikeType)
 	}
@@ -3691,17 +3695,18 @@ type pbfastForeignMessageEdition2023Node struct {
 }
 
 func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageEdition2023, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastForeignMessageEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageEdition2023, int) {
-	if n == nil {
-		return (*ForeignMessageEdition2023)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*ForeignMessageEdition2023)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *ForeignMessageEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastForeignMessageEdition2023Parts) (*ForeignMessageEdition2023, int) {
+func (m *ForeignMessageEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastForeignMessageEdition2023Node) (*ForeignMessageEdition2023, int) {
+	var s *pbfastForeignMessageEdition2023Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(ForeignMessageEdition2023)
 	}
@@ -3859,17 +3864,18 @@ type pbfastGroupLikeTypeNode struct {
 }
 
 func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastGroupLikeTypeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
-	if n == nil {
-		return (*GroupLikeType)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*GroupLikeType)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *GroupLikeType) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastGroupLikeTypeParts) (*GroupLikeType, int) {
+func (m *GroupLikeType) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastGroupLikeTypeNode) (*GroupLikeType, int) {
+	var s *pbfastGroupLikeTypeParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(GroupLikeType)
 	}

@@ -1414,17 +1414,18 @@ type pbfastTestAllTypesEdition2023Node struct {
 }
 
 func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesEdition2023Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesEdition2023, int) {
-	if n == nil {
-		return (*TestAllTypesEdition2023)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesEdition2023)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesEdition2023Parts) (*TestAllTypesEdition2023, int) {
+func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesEdition2023Node) (*TestAllTypesEdition2023, int) {
+	var s *pbfastTestAllTypesEdition2023Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesEdition2023)
 	}
@@ -2556,10 +2557,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.xxx_hidden_OptionalForeignMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.xxx_hidden_OptionalForeignMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
 					m.xxx_hidden_C = 0
@@ -2576,9 +2581,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
@@ -2709,10 +2714,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageEdition2023)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := (*m.xxx_hidden_RepeatedForeignMessage)[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				clear(m.XXX_presence[:])
 				m.xxx_hidden_C = 0
@@ -2729,9 +2738,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, p, i, j, 0x0)

@@ -112,17 +112,18 @@ type pbfastMixedNode struct {
 }
 
 func (m *Mixed) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Mixed, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastMixedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Mixed, int) {
-	if n == nil {
-		return (*Mixed)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Mixed)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Mixed) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastMixedParts) (*Mixed, int) {
+func (m *Mixed) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastMixedNode) (*Mixed, int) {
+	var s *pbfastMixedParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Mixed)
 	}
@@ -371,10 +372,14 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := m.Parts[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := m.Parts[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				m.Usual = ""
 				for uint(i) < uint(len(p)) {
@@ -389,9 +394,9 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}

@@ -1542,17 +1542,18 @@ type pbfastTestAllTypesProto2Node struct {
 }
 
 func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
-	if n == nil {
-		return (*TestAllTypesProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2Parts) (*TestAllTypesProto2, int) {
+func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2Node) (*TestAllTypesProto2, int) {
+	var s *pbfastTestAllTypesProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2)
 	}
@@ -3966,17 +3967,18 @@ type pbfastTestAllTypesProto2_NestedMessageNode struct {
 }
 
 func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_NestedMessage, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_NestedMessage, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_NestedMessage)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_NestedMessageParts) (*TestAllTypesProto2_NestedMessage, int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_NestedMessageNode) (*TestAllTypesProto2_NestedMessage, int) {
+	var s *pbfastTestAllTypesProto2_NestedMessageParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_NestedMessage)
 	}
@@ -4163,17 +4165,18 @@ type pbfastTestAllTypesProto2_DataNode struct {
 }
 
 func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_Data, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_DataNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_Data, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_Data)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_Data)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_DataParts) (*TestAllTypesProto2_Data, int) {
+func (m *TestAllTypesProto2_Data) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_DataNode) (*TestAllTypesProto2_Data, int) {
+	var s *pbfastTestAllTypesProto2_DataParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_Data)
 	}
@@ -4375,17 +4378,18 @@ type pbfastTestAllTypesProto2_MultiWordGroupFieldNode struct {
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MultiWordGroupField, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_MultiWordGroupFieldNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MultiWordGroupField, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_MultiWordGroupField)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_MultiWordGroupField)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts) (*TestAllTypesProto2_MultiWordGroupField, int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_MultiWordGroupFieldNode) (*TestAllTypesProto2_MultiWordGroupField, int) {
+	var s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_MultiWordGroupField)
 	}
@@ -4572,17 +4576,18 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	var s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_MessageSetCorrectExtension1)
 	}
@@ -4758,17 +4763,18 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node struct {
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node) (*TestAllTypesProto2_MessageSetCorrectExtension2, int) {
+	var s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_MessageSetCorrectExtension2)
 	}
@@ -5099,17 +5105,18 @@ type pbfastForeignMessageProto2Node struct {
 }
 
 func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastForeignMessageProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ForeignMessageProto2, int) {
-	if n == nil {
-		return (*ForeignMessageProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*ForeignMessageProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *ForeignMessageProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastForeignMessageProto2Parts) (*ForeignMessageProto2, int) {
+func (m *ForeignMessageProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastForeignMessageProto2Node) (*ForeignMessageProto2, int) {
+	var s *pbfastForeignMessageProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(ForeignMessageProto2)
 	}
@@ -5275,17 +5282,18 @@ type pbfastGroupFieldNode struct {
 }
 
 func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastGroupFieldNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
-	if n == nil {
-		return (*GroupField)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*GroupField)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *GroupField) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastGroupFieldParts) (*GroupField, int) {
+func (m *GroupField) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastGroupFieldNode) (*GroupField, int) {
+	var s *pbfastGroupFieldParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(GroupField)
 	}
@@ -5510,17 +5518,18 @@ type pbfastUnknownToTestAllTypesNode struct {
 }
 
 func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastUnknownToTestAllTypesNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
-	if n == nil {
-		return (*UnknownToTestAllTypes)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*UnknownToTestAllTypes)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypesParts) (*UnknownToTestAllTypes, int) {
+func (m *UnknownToTestAllTypes) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastUnknownToTestAllTypesNode) (*UnknownToTestAllTypes, int) {
+	var s *pbfastUnknownToTestAllTypesParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(UnknownToTestAllTypes)
 	}
@@ -5761,17 +5770,18 @@ type pbfastUnknownToTestAllTypes_OptionalGroupNode struct {
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes_OptionalGroup, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastUnknownToTestAllTypes_OptionalGroupNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes_OptionalGroup, int) {
-	if n == nil {
-		return (*UnknownToTestAllTypes_OptionalGroup)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*UnknownToTestAllTypes_OptionalGroup)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypes_OptionalGroupParts) (*UnknownToTestAllTypes_OptionalGroup, int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastUnknownToTestAllTypes_OptionalGroupNode) (*UnknownToTestAllTypes_OptionalGroup, int) {
+	var s *pbfastUnknownToTestAllTypes_OptionalGroupParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(UnknownToTestAllTypes_OptionalGroup)
 	}
@@ -6166,17 +6176,18 @@ type pbfastOneStringProto2Node struct {
 }
 
 func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastOneStringProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
-	if n == nil {
-		return (*OneStringProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*OneStringProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *OneStringProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOneStringProto2Parts) (*OneStringProto2, int) {
+func (m *OneStringProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastOneStringProto2Node) (*OneStringProto2, int) {
+	var s *pbfastOneStringProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(OneStringProto2)
 	}
@@ -6344,17 +6355,18 @@ type pbfastProtoWithKeywordsNode struct {
 }
 
 func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastProtoWithKeywordsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
-	if n == nil {
-		return (*ProtoWithKeywords)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*ProtoWithKeywords)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *ProtoWithKeywords) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastProtoWithKeywordsParts) (*ProtoWithKeywords, int) {
+func (m *ProtoWithKeywords) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastProtoWithKeywordsNode) (*ProtoWithKeywords, int) {
+	var s *pbfastProtoWithKeywordsParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(ProtoWithKeywords)
 	}
@@ -6840,17 +6852,18 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 }
 
 func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2Parts) (*TestAllRequiredTypesProto2, int) {
+func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2Node) (*TestAllRequiredTypesProto2, int) {
+	var s *pbfastTestAllRequiredTypesProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2)
 	}
@@ -7686,17 +7699,18 @@ type pbfastTestAllRequiredTypesProto2_NestedMessageNode struct {
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_NestedMessage, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2_NestedMessageNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_NestedMessage, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2_NestedMessage)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2_NestedMessage)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_NestedMessageParts) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2_NestedMessageNode) (*TestAllRequiredTypesProto2_NestedMessage, int) {
+	var s *pbfastTestAllRequiredTypesProto2_NestedMessageParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2_NestedMessage)
 	}
@@ -7911,17 +7925,18 @@ type pbfastTestAllRequiredTypesProto2_DataNode struct {
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_Data, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2_DataNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_Data, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2_Data)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2_Data)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_DataParts) (*TestAllRequiredTypesProto2_Data, int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2_DataNode) (*TestAllRequiredTypesProto2_Data, int) {
+	var s *pbfastTestAllRequiredTypesProto2_DataParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2_Data)
 	}
@@ -8117,17 +8132,18 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	var s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
 	}
@@ -8312,17 +8328,18 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node struct {
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2, int) {
+	var s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
 	}

@@ -1526,17 +1526,18 @@ type pbfastTestAllTypesProto2Node struct {
 }
 
 func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2, int) {
-	if n == nil {
-		return (*TestAllTypesProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2Parts) (*TestAllTypesProto2, int) {
+func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2Node) (*TestAllTypesProto2, int) {
+	var s *pbfastTestAllTypesProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2)
 	}
@@ -2873,10 +2874,14 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.xxx_hidden_OptionalForeignMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.xxx_hidden_OptionalForeignMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
 					m.xxx_hidden_C = 0
@@ -2893,9 +2898,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
@@ -3026,10 +3031,14 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageProto2)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := (*m.xxx_hidden_RepeatedForeignMessage)[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				clear(m.XXX_presence[:])
 				m.xxx_hidden_C = 0
@@ -3046,9 +3055,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, p, i, j, 0x0)
@@ -4092,17 +4101,18 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
-	if n == nil {
-		return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node) (*TestAllTypesProto2_MessageSetCorrectExtension1, int) {
+	var s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto2_MessageSetCorrectExtension1)
 	}
@@ -4929,17 +4939,18 @@ type pbfastUnknownToTestAllTypesNode struct {
 }
 
 func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastUnknownToTestAllTypesNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*UnknownToTestAllTypes, int) {
-	if n == nil {
-		return (*UnknownToTestAllTypes)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*UnknownToTestAllTypes)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastUnknownToTestAllTypesParts) (*UnknownToTestAllTypes, int) {
+func (m *UnknownToTestAllTypes) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastUnknownToTestAllTypesNode) (*UnknownToTestAllTypes, int) {
+	var s *pbfastUnknownToTestAllTypesParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(UnknownToTestAllTypes)
 	}
@@ -5019,10 +5030,14 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 				if m.xxx_hidden_NestedMessage = oldNestedMessage; m.xxx_hidden_NestedMessage == nil {
 					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.xxx_hidden_NestedMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.xxx_hidden_NestedMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
 					m.xxx_hidden_C = 0
@@ -5039,9 +5054,9 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0x1f63:
 			i = d.Fallback(p, i, tag, m, depth)
@@ -5557,17 +5572,18 @@ type pbfastOneStringProto2Node struct {
 }
 
 func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastOneStringProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*OneStringProto2, int) {
-	if n == nil {
-		return (*OneStringProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*OneStringProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *OneStringProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOneStringProto2Parts) (*OneStringProto2, int) {
+func (m *OneStringProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastOneStringProto2Node) (*OneStringProto2, int) {
+	var s *pbfastOneStringProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(OneStringProto2)
 	}
@@ -5737,17 +5753,18 @@ type pbfastProtoWithKeywordsNode struct {
 }
 
 func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastProtoWithKeywordsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*ProtoWithKeywords, int) {
-	if n == nil {
-		return (*ProtoWithKeywords)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*ProtoWithKeywords)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *ProtoWithKeywords) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastProtoWithKeywordsParts) (*ProtoWithKeywords, int) {
+func (m *ProtoWithKeywords) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastProtoWithKeywordsNode) (*ProtoWithKeywords, int) {
+	var s *pbfastProtoWithKeywordsParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(ProtoWithKeywords)
 	}
@@ -6198,17 +6215,18 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 }
 
 func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2Parts) (*TestAllRequiredTypesProto2, int) {
+func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2Node) (*TestAllRequiredTypesProto2, int) {
+	var s *pbfastTestAllRequiredTypesProto2Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2)
 	}
@@ -6507,10 +6525,14 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 				if m.xxx_hidden_RequiredForeignMessage = oldRequiredForeignMessage; m.xxx_hidden_RequiredForeignMessage == nil {
 					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.xxx_hidden_RequiredForeignMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.xxx_hidden_RequiredForeignMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
 					m.xxx_hidden_C = 0
@@ -6527,9 +6549,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0xa8:
 			m.xxx_hidden_RequiredNestedEnum, i = runtime.Int[TestAllRequiredTypesProto2_NestedEnum](p, i)
@@ -7133,17 +7155,18 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
-	if n == nil {
-		return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node) (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1, int) {
+	var s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
 	}

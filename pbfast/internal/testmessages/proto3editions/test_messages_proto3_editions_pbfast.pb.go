@@ -1459,17 +1459,18 @@ type pbfastTestAllTypesProto3Node struct {
 }
 
 func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto3Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
-	if n == nil {
-		return (*TestAllTypesProto3)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto3)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto3Parts) (*TestAllTypesProto3, int) {
+func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto3Node) (*TestAllTypesProto3, int) {
+	var s *pbfastTestAllTypesProto3Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto3)
 	}
@@ -2681,10 +2682,14 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
 					m.OptionalForeignMessage = new(ForeignMessage)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.OptionalForeignMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.OptionalForeignMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.C = 0
 					for uint(i) < uint(len(p)) {
@@ -2699,9 +2704,9 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0xa8:
 			m.OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
@@ -2814,10 +2819,14 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if m.RepeatedForeignMessage[n] == nil {
 				m.RepeatedForeignMessage[n] = new(ForeignMessage)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := m.RepeatedForeignMessage[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := m.RepeatedForeignMessage[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				m.C = 0
 				for uint(i) < uint(len(p)) {
@@ -2832,9 +2841,9 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
 			m.RepeatedNestedEnum, i = runtime.Append(m.RepeatedNestedEnum, v, p, i, j, 0x0)

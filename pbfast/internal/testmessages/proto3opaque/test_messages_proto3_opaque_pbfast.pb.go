@@ -1549,17 +1549,18 @@ type pbfastTestAllTypesProto3Node struct {
 }
 
 func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastTestAllTypesProto3Node) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*TestAllTypesProto3, int) {
-	if n == nil {
-		return (*TestAllTypesProto3)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*TestAllTypesProto3)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *TestAllTypesProto3) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastTestAllTypesProto3Parts) (*TestAllTypesProto3, int) {
+func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastTestAllTypesProto3Node) (*TestAllTypesProto3, int) {
+	var s *pbfastTestAllTypesProto3Parts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(TestAllTypesProto3)
 	}
@@ -2901,10 +2902,14 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessage)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.xxx_hidden_OptionalForeignMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.xxx_hidden_OptionalForeignMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.xxx_hidden_C = 0
 					for uint(i) < uint(len(p)) {
@@ -2919,9 +2924,9 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0xa8:
 			m.xxx_hidden_OptionalNestedEnum, i = runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
@@ -3040,10 +3045,14 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessage)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := (*m.xxx_hidden_RepeatedForeignMessage)[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := (*m.xxx_hidden_RepeatedForeignMessage)[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				m.xxx_hidden_C = 0
 				for uint(i) < uint(len(p)) {
@@ -3058,9 +3067,9 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		case 0x198:
 			v, j := runtime.Int[TestAllTypesProto3_NestedEnum](p, i)
 			m.xxx_hidden_RepeatedNestedEnum, i = runtime.Append(m.xxx_hidden_RepeatedNestedEnum, v, p, i, j, 0x0)

@@ -123,17 +123,18 @@ type pbfastBenchmarkNode struct {
 }
 
 func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastBenchmarkNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
-	if n == nil {
-		return (*Benchmark)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Benchmark)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastBenchmarkParts) (*Benchmark, int) {
+func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastBenchmarkNode) (*Benchmark, int) {
+	var s *pbfastBenchmarkParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Benchmark)
 	}
@@ -204,10 +205,14 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 				if m.Embedded = oldEmbedded; m.Embedded == nil {
 					m.Embedded = new(EmbeddedMessage)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.Embedded
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.Embedded, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.EmbeddedData = nil
 					for uint(i) < uint(len(p)) {
@@ -226,9 +231,9 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0x1a:
 			if m.EmbeddedMap != nil {
@@ -246,10 +251,14 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
 					m.EnumMessage = new(EnumMessage)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.EnumMessage
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.EnumMessage, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.Message = ""
 					m.Embedded = 0
@@ -267,9 +276,9 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0x2a:
 			n := len(m.Repeated)
@@ -281,10 +290,14 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 			if m.Repeated[n] == nil {
 				m.Repeated[n] = new(EmbeddedMessage)
 			}
-			end := 0
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
 			{
-				m := m.Repeated[n]
-				_, p, i, _ := d.Part(p, i, depth)
+				m, p, i := m.Repeated[n], part, k
 				m.unknownFields = m.unknownFields[:0]
 				m.EmbeddedData = nil
 				for uint(i) < uint(len(p)) {
@@ -303,9 +316,9 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 						i = d.Unknown(p, i, tag, &m.unknownFields)
 					}
 				}
-				end = i
+				k = i
 			}
-			i = end
+			i = k
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}

@@ -184,17 +184,18 @@ type pbfastOrderNode struct {
 }
 
 func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastOrderNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
-	if n == nil {
-		return (*Order)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Order)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOrderParts) (*Order, int) {
+func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastOrderNode) (*Order, int) {
+	var s *pbfastOrderParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Order)
 	}
@@ -401,10 +402,14 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 				if m.Total = oldTotal; m.Total == nil {
 					m.Total = new(Money)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.Total
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.Total, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.Currency = ""
 					m.MinorUnits = 0
@@ -422,9 +427,9 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0x5a:
 			if m.Coupon == nil {
@@ -624,17 +629,18 @@ type pbfastCustomerNode struct {
 }
 
 func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastCustomerNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
-	if n == nil {
-		return (*Customer)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Customer)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Customer) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastCustomerParts) (*Customer, int) {
+func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastCustomerNode) (*Customer, int) {
+	var s *pbfastCustomerParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Customer)
 	}
@@ -909,17 +915,18 @@ type pbfastLineItemNode struct {
 }
 
 func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastLineItemNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
-	if n == nil {
-		return (*LineItem)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*LineItem)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *LineItem) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastLineItemParts) (*LineItem, int) {
+func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastLineItemNode) (*LineItem, int) {
+	var s *pbfastLineItemParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(LineItem)
 	}
@@ -987,10 +994,14 @@ func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 				if m.UnitPrice = oldUnitPrice; m.UnitPrice == nil {
 					m.UnitPrice = new(Money)
 				}
-				end := 0
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
 				{
-					m := m.UnitPrice
-					_, p, i, _ := d.Part(p, i, depth)
+					m, p, i := m.UnitPrice, part, k
 					m.unknownFields = m.unknownFields[:0]
 					m.Currency = ""
 					m.MinorUnits = 0
@@ -1008,9 +1019,9 @@ func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 							i = d.Unknown(p, i, tag, &m.unknownFields)
 						}
 					}
-					end = i
+					k = i
 				}
-				i = end
+				i = k
 			}
 		case 0x29:
 			m.TaxRate, i = runtime.Fixed64[float64](p, i)

@@ -118,17 +118,18 @@ type pbfastBenchmarkNode struct {
 }
 
 func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastBenchmarkNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Benchmark, int) {
-	if n == nil {
-		return (*Benchmark)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Benchmark)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Benchmark) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastBenchmarkParts) (*Benchmark, int) {
+func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastBenchmarkNode) (*Benchmark, int) {
+	var s *pbfastBenchmarkParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Benchmark)
 	}

@@ -179,17 +179,18 @@ type pbfastOrderNode struct {
 }
 
 func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastOrderNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Order, int) {
-	if n == nil {
-		return (*Order)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Order)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Order) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastOrderParts) (*Order, int) {
+func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastOrderNode) (*Order, int) {
+	var s *pbfastOrderParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Order)
 	}
@@ -441,17 +442,18 @@ type pbfastCustomerNode struct {
 }
 
 func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastCustomerNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Customer, int) {
-	if n == nil {
-		return (*Customer)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Customer)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Customer) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastCustomerParts) (*Customer, int) {
+func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastCustomerNode) (*Customer, int) {
+	var s *pbfastCustomerParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Customer)
 	}
@@ -653,17 +655,18 @@ type pbfastLineItemNode struct {
 }
 
 func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastLineItemNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*LineItem, int) {
-	if n == nil {
-		return (*LineItem)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*LineItem)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *LineItem) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastLineItemParts) (*LineItem, int) {
+func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastLineItemNode) (*LineItem, int) {
+	var s *pbfastLineItemParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(LineItem)
 	}
