@@ -11,6 +11,7 @@ import (
 	"postage/pbfast/internal/differ"
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/edition2023opaque"
+	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/proto2"
 	"postage/pbfast/internal/testmessages/proto2editions"
 	"postage/pbfast/internal/testmessages/proto2opaque"
@@ -32,6 +33,7 @@ var subjects = []differ.Message{
 	(*proto2opaque.TestAllRequiredTypesProto2)(nil),
 	(*proto2.ForeignMessageProto2)(nil),
 	(*proto3.NullHypothesisProto3)(nil),
+	(*memory.Tree)(nil),
 }
 
 func TestAgreesWithProtobuf(t *testing.T) {

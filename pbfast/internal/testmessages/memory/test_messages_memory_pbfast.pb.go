@@ -136,17 +136,18 @@ type pbfastMNode struct {
 }
 
 func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastMNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
-	if n == nil {
-		return (*M)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*M)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *M) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastMParts) (*M, int) {
+func (m *M) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastMNode) (*M, int) {
+	var s *pbfastMParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(M)
 	}
@@ -341,17 +342,18 @@ type pbfastM_DeepNode struct {
 }
 
 func (m *M_Deep) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastM_DeepNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
-	if n == nil {
-		return (*M_Deep)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*M_Deep)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *M_Deep) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastM_DeepParts) (*M_Deep, int) {
+func (m *M_Deep) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastM_DeepNode) (*M_Deep, int) {
+	var s *pbfastM_DeepParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(M_Deep)
 	}
@@ -594,17 +596,18 @@ type pbfastWholeNode struct {
 }
 
 func (m *Whole) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Whole, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastWholeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Whole, int) {
-	if n == nil {
-		return (*Whole)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Whole)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Whole) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastWholeParts) (*Whole, int) {
+func (m *Whole) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastWholeNode) (*Whole, int) {
+	var s *pbfastWholeParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Whole)
 	}
@@ -953,17 +956,18 @@ type pbfastPartNode struct {
 }
 
 func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastPartNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, int) {
-	if n == nil {
-		return (*Part)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Part)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Part) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastPartParts) (*Part, int) {
+func (m *Part) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastPartNode) (*Part, int) {
+	var s *pbfastPartParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Part)
 	}
@@ -1158,17 +1162,18 @@ type pbfastInnerNode struct {
 }
 
 func (m *Inner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Inner, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastInnerNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Inner, int) {
-	if n == nil {
-		return (*Inner)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Inner)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Inner) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastInnerParts) (*Inner, int) {
+func (m *Inner) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastInnerNode) (*Inner, int) {
+	var s *pbfastInnerParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Inner)
 	}
@@ -1329,17 +1334,18 @@ type pbfastSharedNode struct {
 }
 
 func (m *Shared) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Shared, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastSharedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Shared, int) {
-	if n == nil {
-		return (*Shared)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Shared)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Shared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastSharedParts) (*Shared, int) {
+func (m *Shared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastSharedNode) (*Shared, int) {
+	var s *pbfastSharedParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Shared)
 	}
@@ -1544,17 +1550,18 @@ type pbfastPartlySharedNode struct {
 }
 
 func (m *PartlyShared) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*PartlyShared, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastPartlySharedNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*PartlyShared, int) {
-	if n == nil {
-		return (*PartlyShared)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*PartlyShared)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *PartlyShared) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastPartlySharedParts) (*PartlyShared, int) {
+func (m *PartlyShared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastPartlySharedNode) (*PartlyShared, int) {
+	var s *pbfastPartlySharedParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(PartlyShared)
 	}
@@ -1911,17 +1918,18 @@ type pbfastNeedsNode struct {
 }
 
 func (m *Needs) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Needs, int) {
-	return m.pbfastDecodeParts(d, p, i, depth, nil)
+	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
 func (n *pbfastNeedsNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Needs, int) {
-	if n == nil {
-		return (*Needs)(nil).pbfastDecode(d, p, i, depth)
-	}
-	return n.m.pbfastDecodeParts(d, p, i, depth, &n.s)
+	return (*Needs)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *Needs) pbfastDecodeParts(d *runtime.Decoder, p []byte, i, depth int, s *pbfastNeedsParts) (*Needs, int) {
+func (m *Needs) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastNeedsNode) (*Needs, int) {
+	var s *pbfastNeedsParts
+	if n != nil {
+		m, s = &n.m, &n.s
+	}
 	if m == nil {
 		m = new(Needs)
 	}
@@ -1971,6 +1979,149 @@ func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Tree) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+}
+
+func (m *Tree) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tree) UnmarshalOwn(data []byte) error {
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+}
+
+func (m *Tree) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tree) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	*m = Tree{}
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Tree) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Tree) SizeVT() int { return m.SizeOf() }
+
+func (m *Tree) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
+
+func (m *Tree) MarshalToVT(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+func (m *Tree) MarshalToSizedBufferVT(data []byte) (int, error) {
+	var e runtime.Encoder
+	return e.Written(m.pbfastEncode(e.Into(data)))
+}
+
+func (m *Tree) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Tree) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
+func (m *Tree) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
+func (m *Tree) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Tree) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Tree) pbfastMerge(data []byte, mode runtime.Mode) error {
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Tree) CloneVT() *Tree { return runtime.Clone(m) }
+
+func (m *Tree) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+func (m *Tree) EqualVT(other *Tree) bool { return proto.Equal(m, other) }
+
+func (m *Tree) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
+
+func (m *Tree) SizeOf() (n int) {
+	if m == nil {
+		return 0
+	}
+	for _, v := range m.Branches {
+		n += 1 + runtime.SizeBytes(v.SizeOf())
+	}
+	return n + len(m.unknownFields)
+}
+
+func (m *Tree) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
+	if m == nil {
+		return e.Length(w, i, end, tag)
+	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	for k := len(m.Branches) - 1; k >= 0; k-- {
+		w, i = m.Branches[k].pbfastEncode(e, w, i, 0xa)
+	}
+	if j := runtime.Head(w, i, end, tag); j >= 0 {
+		return w, j
+	}
+	return e.Length(w, i, end, tag)
+}
+
+func (m *Tree) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tree, int) {
+	if m == nil {
+		m = new(Tree)
+	}
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			slab, n := runtime.Slab[Tree](d, p, i, 0xa, &m.Branches)
+			for i -= 1; n > 0 && i >= 0; n-- {
+				var v *Tree
+				e := runtime.Take(&slab)
+				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
+					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+				} else {
+					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+				}
+				m.Branches = append(m.Branches, v)
+			}
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return m, i
+}
+
+func (m *Tree) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Branches = m.Branches[:0]
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			n := len(m.Branches)
+			if n < cap(m.Branches) {
+				m.Branches = m.Branches[:n+1]
+			} else {
+				m.Branches = append(m.Branches, nil)
+			}
+			if m.Branches[n] == nil {
+				m.Branches[n] = new(Tree)
+			}
+			i = m.Branches[n].pbfastReuse(d.Part(p, i, depth))
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
 func init() {
 	file_test_messages_memory_proto_init()
 	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*M).pbfastEncode, (*M).pbfastDecode)
@@ -1982,4 +2133,5 @@ func init() {
 	runtime.Hook(runtime.Own|runtime.Apart|runtime.Share|runtime.Copied, true, nil, (*PartlyShared).pbfastEncode, (*PartlyShared).pbfastDecode)
 	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
 	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
 }

@@ -594,6 +594,50 @@ func (x *Needs) GetName() string {
 	return ""
 }
 
+type Tree struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Branches      []*Tree                `protobuf:"bytes,1,rep,name=branches" json:"branches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tree) Reset() {
+	*x = Tree{}
+	mi := &file_test_messages_memory_plain_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tree) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tree) ProtoMessage() {}
+
+func (x *Tree) ProtoReflect() protoreflect.Message {
+	mi := &file_test_messages_memory_plain_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tree.ProtoReflect.Descriptor instead.
+func (*Tree) Descriptor() ([]byte, []int) {
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Tree) GetBranches() []*Tree {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
 type M_Deep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	M             *M                     `protobuf:"bytes,1,opt,name=m" json:"m,omitempty"`
@@ -603,7 +647,7 @@ type M_Deep struct {
 
 func (x *M_Deep) Reset() {
 	*x = M_Deep{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[8]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +659,7 @@ func (x *M_Deep) String() string {
 func (*M_Deep) ProtoMessage() {}
 
 func (x *M_Deep) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[8]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +771,9 @@ const file_test_messages_memory_plain_proto_rawDesc = "" +
 	"\x05needs\x18\x02 \x01(\v2\x1b.postage.memory.plain.NeedsH\x00R\x05needsB\b\n" +
 	"\x06choice\"\x1b\n" +
 	"\x05Needs\x12\x12\n" +
-	"\x04name\x18\x01 \x02(\tR\x04nameB2Z0postage/pbfast/internal/testmessages/memoryplain"
+	"\x04name\x18\x01 \x02(\tR\x04name\">\n" +
+	"\x04Tree\x126\n" +
+	"\bbranches\x18\x01 \x03(\v2\x1a.postage.memory.plain.TreeR\bbranchesB2Z0postage/pbfast/internal/testmessages/memoryplain"
 
 var (
 	file_test_messages_memory_plain_proto_rawDescOnce sync.Once
@@ -741,7 +787,7 @@ func file_test_messages_memory_plain_proto_rawDescGZIP() []byte {
 	return file_test_messages_memory_plain_proto_rawDescData
 }
 
-var file_test_messages_memory_plain_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_test_messages_memory_plain_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_test_messages_memory_plain_proto_goTypes = []any{
 	(*M)(nil),            // 0: postage.memory.plain.M
 	(*Whole)(nil),        // 1: postage.memory.plain.Whole
@@ -751,31 +797,33 @@ var file_test_messages_memory_plain_proto_goTypes = []any{
 	(*PartlyShared)(nil), // 5: postage.memory.plain.PartlyShared
 	(*Chooser)(nil),      // 6: postage.memory.plain.Chooser
 	(*Needs)(nil),        // 7: postage.memory.plain.Needs
-	(*M_Deep)(nil),       // 8: postage.memory.plain.M.Deep
-	nil,                  // 9: postage.memory.plain.Whole.ByNameEntry
+	(*Tree)(nil),         // 8: postage.memory.plain.Tree
+	(*M_Deep)(nil),       // 9: postage.memory.plain.M.Deep
+	nil,                  // 10: postage.memory.plain.Whole.ByNameEntry
 }
 var file_test_messages_memory_plain_proto_depIdxs = []int32{
 	2,  // 0: postage.memory.plain.Whole.part:type_name -> postage.memory.plain.Part
 	2,  // 1: postage.memory.plain.Whole.parts:type_name -> postage.memory.plain.Part
-	9,  // 2: postage.memory.plain.Whole.by_name:type_name -> postage.memory.plain.Whole.ByNameEntry
+	10, // 2: postage.memory.plain.Whole.by_name:type_name -> postage.memory.plain.Whole.ByNameEntry
 	2,  // 3: postage.memory.plain.Whole.chosen:type_name -> postage.memory.plain.Part
 	2,  // 4: postage.memory.plain.Whole.second:type_name -> postage.memory.plain.Part
 	3,  // 5: postage.memory.plain.Part.inner:type_name -> postage.memory.plain.Inner
 	2,  // 6: postage.memory.plain.Shared.parts:type_name -> postage.memory.plain.Part
 	7,  // 7: postage.memory.plain.Chooser.needs:type_name -> postage.memory.plain.Needs
-	0,  // 8: postage.memory.plain.M.Deep.m:type_name -> postage.memory.plain.M
-	2,  // 9: postage.memory.plain.Whole.ByNameEntry.value:type_name -> postage.memory.plain.Part
-	0,  // 10: postage.memory.plain.M.child:extendee -> postage.memory.plain.M
-	0,  // 11: postage.memory.plain.M.children:extendee -> postage.memory.plain.M
-	0,  // 12: postage.memory.plain.M.deep:extendee -> postage.memory.plain.M
-	0,  // 13: postage.memory.plain.M.child:type_name -> postage.memory.plain.M
-	0,  // 14: postage.memory.plain.M.children:type_name -> postage.memory.plain.M
-	8,  // 15: postage.memory.plain.M.deep:type_name -> postage.memory.plain.M.Deep
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	13, // [13:16] is the sub-list for extension type_name
-	10, // [10:13] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	8,  // 8: postage.memory.plain.Tree.branches:type_name -> postage.memory.plain.Tree
+	0,  // 9: postage.memory.plain.M.Deep.m:type_name -> postage.memory.plain.M
+	2,  // 10: postage.memory.plain.Whole.ByNameEntry.value:type_name -> postage.memory.plain.Part
+	0,  // 11: postage.memory.plain.M.child:extendee -> postage.memory.plain.M
+	0,  // 12: postage.memory.plain.M.children:extendee -> postage.memory.plain.M
+	0,  // 13: postage.memory.plain.M.deep:extendee -> postage.memory.plain.M
+	0,  // 14: postage.memory.plain.M.child:type_name -> postage.memory.plain.M
+	0,  // 15: postage.memory.plain.M.children:type_name -> postage.memory.plain.M
+	9,  // 16: postage.memory.plain.M.deep:type_name -> postage.memory.plain.M.Deep
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	14, // [14:17] is the sub-list for extension type_name
+	11, // [11:14] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_test_messages_memory_plain_proto_init() }
@@ -797,7 +845,7 @@ func file_test_messages_memory_plain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_memory_plain_proto_rawDesc), len(file_test_messages_memory_plain_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 3,
 			NumServices:   0,
 		},
