@@ -25,26 +25,6 @@ var (
 	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, polyglotForm}
 )
 
-// writeBindings writes package bind, except for its hand-written files.
-func writeBindings(s *schema, internal string) error {
-	if err := clear(filepath.Join(internal, "bind"), "*_gen.go"); err != nil {
-		return err
-	}
-	for _, form := range structForms {
-		if err := binding(form.write, form.Pkg)(s, internal); err != nil {
-			return err
-		}
-	}
-	for file, write := range map[string]func(*schema, string) error{
-		"easyproto": writeEasyproto, "hyperpb": writeHyperpb, "mus": writeMus, "capnmsg": writeCapnpBinding, "flatmsg": writeFlatbuffersBinding, "kits": writeKits,
-	} {
-		if err := binding(write, file)(s, internal); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (sf structForm) write(s *schema, path string) error {
 	imports := []string{"bytes", "math", s.module + "plain"}
 	if sf.Pkg != "plain" {
@@ -53,12 +33,12 @@ func (sf structForm) write(s *schema, path string) error {
 	return page{schema: s, Form: &form{name: "struct", prefix: sf.Pkg, Type: "*" + sf.Pkg + ".", structForm: sf}}.write(path, "bind", "struct", imports...)
 }
 
-func writeKits(s *schema, path string) error {
+func writeKits(s *schema, internal string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go", "mus github.com/mus-format/mus-go"}
 	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}
-	return page{schema: s}.write(path, "bind", "kits", imports...)
+	return page{schema: s}.write(filepath.Join(internal, "bind", "kits_gen.go"), "bind", "kits", imports...)
 }
 
 // optionalName tells the wrappers of different kinds of values apart.

@@ -35,10 +35,18 @@ type part struct {
 	files []string // glob patterns, relative to folder internal
 }
 
-// parts are generated after package plain and protobuf's own messages, which every row needs.
+// needed is what every row needs: package plain and protobuf's own messages.
+var needed = []part{
+	{name: "plain", write: writeStructs},
+	{name: "pb", write: writePB},
+	{name: "bind of plain", write: binding(plainForm.write, "plain")},
+	{name: "bind of pb", write: binding(protobufForm.write, "pb")},
+}
+
+// parts are generated after that.
 var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
-	{"easyjson", writeEasyjsonApart, []string{"plain/easyjson.go"}},
+	{"easyjson", writeEasyjson, []string{"plain/easyjson.go"}},
 	{"vtprotobuf", writeVT, []string{"pb/*_vtproto.pb.go"}},
 	{"pbfast", writePBFast, []string{"pb/*_pbfast.pb.go"}},
 	{"pbhook", with(writePbfast, hookForm), []string{"pbhook/*", "bind/pbhook_gen.go"}},
@@ -93,10 +101,8 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	if err := os.RemoveAll(b.Folder); err != nil {
 		return nil, err
 	}
-	for _, write := range []func(*schema, string) error{
-		writeStructs, writePB, binding(plainForm.write, "plain"), binding(protobufForm.write, "pb"),
-	} {
-		if err := caught(write, s, b.Folder); err != nil {
+	for _, p := range needed {
+		if err := caught(p.write, s, b.Folder); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +177,7 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 // assemble writes the files that depend on which parts exist, and returns which files replace
 // which.
 func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
-	if err := writeKits(s, filepath.Join(b.Folder, "bind", "kits_gen.go")); err != nil {
+	if err := writeKits(s, b.Folder); err != nil {
 		return nil, err
 	}
 	if err := writeBroughtSuite(s, b); err != nil {
@@ -264,7 +270,7 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 	for part, why := range s.lost {
 		s.lost[part] = strings.ReplaceAll(why, b.Folder+string(filepath.Separator), "")
 	}
-	return writeRows(s, filepath.Join(b.Folder, "rows_gen.go"))
+	return writeRows(s, b.Folder)
 }
 
 // HasText reports whether the messages have any strings or bytes, which could share memory with the
@@ -283,9 +289,9 @@ func (s *schema) HasText() bool {
 	return false
 }
 
-// writeEasyjsonApart runs easyjson in a module of its own: easyjson compiles the package, which is
-// not part of the source.
-func writeEasyjsonApart(s *schema, internal string) error {
+// writeEasyjsonApart runs easyjson in a module of its own, as the package is not part of the
+// source.
+func (s *schema) writeEasyjsonApart(internal, easyjson string, arguments []string) error {
 	dir := filepath.Join(internal, "easyjson")
 	content, err := os.ReadFile(plainFile(internal))
 	if err != nil {
@@ -308,11 +314,7 @@ func writeEasyjsonApart(s *schema, internal string) error {
 	if err := save(filepath.Join(dir, "go.sum"), sums); err != nil {
 		return err
 	}
-	easyjson, err := s.toolPath("easyjson")
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+	cmd := exec.Command(easyjson, arguments...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

@@ -25,6 +25,7 @@ package codegen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 )
@@ -47,24 +48,16 @@ func BuiltIn(ctx context.Context, tree string) error {
 		return err
 	}
 	internal := filepath.Join(s.tree, internal)
-	for _, step := range []struct {
-		name string
-		do   func(*schema, string) error
-	}{
-		{"plain structs", writePlain},
-		{"protobuf forms", writeProtobuf},
-		{"pbfast form", writePbfast},
-		{"polyglot form", writePolyglot},
-		{"Cap'n Proto form", writeCapnp},
-		{"FlatBuffers form", writeFlatbuffers},
-		{"bindings", writeBindings},
-		{"rows", func(s *schema, _ string) error {
-			return writeRows(s, filepath.Join(tree, "stage", "encode", "rows_gen.go"))
-		}},
-	} {
-		if err := step.do(s, internal); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+	if err := clear(filepath.Join(internal, "bind"), "*_gen.go"); err != nil {
+		return err
+	}
+	for _, p := range append(needed, parts...) {
+		if err := p.write(s, internal); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
+	}
+	if err := errors.Join(writeKits(s, internal), writeRows(s, filepath.Join(tree, "stage", "encode"))); err != nil {
+		return err
 	}
 	if err := s.writePbfastTests(ctx); err != nil {
 		return fmt.Errorf("pbfast's test messages: %w", err)

@@ -26,7 +26,7 @@ func writePbfast(s *schema, internal string) error {
 	if err := s.runPlugin("protoc-gen-go", "", dir, files); err != nil {
 		return err
 	}
-	return s.runPluginOn(s.pbfastPlugin(), "", dir, files, names(files)...)
+	return s.runPluginOn(s.pbfastPlugin(), "", dir, files)
 }
 
 // pbfastPlugin runs pbfast's plug-in, which is part of this repository and so is not in the go.mod

@@ -8,16 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writePlain writes package plain, to which msgp and easyjson add their methods.
-func writePlain(s *schema, internal string) error {
-	for _, write := range []func(*schema, string) error{writeStructs, writeMsgp, writeEasyjson} {
-		if err := write(s, internal); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// writeStructs writes package plain, to which msgp and easyjson add their methods.
 func writeStructs(s *schema, internal string) error {
 	return page{schema: s}.write(plainFile(internal), "plain", "plain")
 }
@@ -56,14 +47,19 @@ func writeMsgp(s *schema, internal string) error {
 	return s.runTool(made, "msgp", "-file", plainFile(internal), "-o", made, "-tests=false", "-io=false")
 }
 
+// writeEasyjson runs easyjson, which compiles the package for which it generates: in its module, or
+// for a brought message in one of its own. The methods must not have the names that encoding/json
+// looks for.
 func writeEasyjson(s *schema, internal string) error {
-	// easyjson compiles the package for which it generates, so it runs in its module. Its methods
-	// must not have the names that encoding/json looks for.
 	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
 		return err
 	}
-	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+	arguments := []string{"-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go"}
+	if s.brought {
+		return s.writeEasyjsonApart(internal, easyjson, arguments)
+	}
+	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, arguments...)
 }
 
 // plainType returns a field's type in package plain. Messages are held by value, and optional

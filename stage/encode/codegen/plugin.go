@@ -103,20 +103,17 @@ func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.
 	if err != nil {
 		return err
 	}
-	return s.runPluginOn([]string{path}, parameter, dir, files, names(files)...)
+	return s.runPluginOn([]string{path}, parameter, dir, files)
 }
 
-func names(files []*descriptorpb.FileDescriptorProto) []string {
-	var names []string
-	for _, file := range files {
-		names = append(names, file.GetName())
-	}
-	return names
-}
-
-// runPluginOn is like runPlugin, for some of the files. They must come after those that they
-// import. The plug-in is a program and its arguments.
+// runPluginOn is like runPlugin, for some of the files, or all if none is named. They must come
+// after those that they import. The plug-in is a program and its arguments.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
+	if len(names) == 0 {
+		for _, file := range files {
+			names = append(names, file.GetName())
+		}
+	}
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
 	stdin, err := proto.Marshal(request)
 	if err != nil {

@@ -11,18 +11,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// writeProtobuf writes package pb, which protobuf, hyperpb, vtprotobuf and pbfast share, because
-// the last two only add methods that protobuf does not call. It also writes package pbpool, whose
-// vtprotobuf methods take parts of messages from pools.
-func writeProtobuf(s *schema, internal string) error {
-	for _, write := range []func(*schema, string) error{writePB, writeVT, writePBFast, writePool} {
-		if err := write(s, internal); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// writePB writes package pb, which protobuf, hyperpb, vtprotobuf and pbfast share, because the last
+// two only add methods that protobuf does not call.
 func writePB(s *schema, internal string) error {
 	dir := filepath.Join(internal, "pb")
 	if err := clear(dir, "*.go"); err != nil {
@@ -41,9 +31,10 @@ func writeVT(s *schema, internal string) error {
 
 func writePBFast(s *schema, internal string) error {
 	files := pbFiles(s)
-	return s.runPluginOn(s.pbfastPlugin(), "hook=false,reuse=true", filepath.Join(internal, "pb"), files, names(files)...)
+	return s.runPluginOn(s.pbfastPlugin(), "hook=false,reuse=true", filepath.Join(internal, "pb"), files)
 }
 
+// writePool writes package pbpool, whose vtprotobuf methods take parts of messages from pools.
 func writePool(s *schema, internal string) error {
 	pool := protobufFiles(s, "postage.encode.pool", "pbpool")
 	dir := filepath.Join(internal, "pbpool")

@@ -37,11 +37,11 @@ func declarations(tree string) ([]declaration, error) {
 	return all, nil
 }
 
-// writeRows writes, for every root message T, the function kitOfT.
-func writeRows(s *schema, path string) error {
+// writeRows writes rows_gen.go.
+func writeRows(s *schema, dir string) error {
 	all, err := declarations(s.tree)
 	if err != nil {
 		return err
 	}
-	return page{schema: s, Rows: all}.write(path, "encode", "rows", s.module+"bind", s.module+"plain")
+	return page{schema: s, Rows: all}.write(filepath.Join(dir, "rows_gen.go"), "encode", "rows", s.module+"bind", s.module+"plain")
 }
