@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,18 +16,16 @@ import (
 	"strings"
 
 	"github.com/bufbuild/protocompile"
+	"github.com/jhump/protoreflect/grpcreflect"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -211,67 +208,14 @@ func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (p
 		return nil, err
 	}
 	defer conn.Close()
-	for _, version := range []string{"v1", "v1alpha"} { // whose messages are the same
-		found, err := reflectedBy(ctx, conn, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", service)
-		if status.Code(err) != codes.Unimplemented {
-			return found, err
-		}
-	}
-	return nil, errors.New("the server has no reflection: name the method's .proto file (--proto-file)")
-}
-
-func reflectedBy(ctx context.Context, conn *grpc.ClientConn, by string, service protoreflect.FullName) (protoreflect.Descriptor, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, by)
-	if err != nil {
+	client := grpcreflect.NewClientAuto(ctx, conn) // by v1, and by v1alpha where there is no other
+	defer client.Reset()
+	found, err := client.ResolveService(string(service))
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return nil, errors.New("the server has no reflection: name the method's .proto file (--proto-file)")
+	case err != nil:
 		return nil, fmt.Errorf("server reflection: %w", err)
 	}
-	set := new(descriptorpb.FileDescriptorSet)
-	have := map[string]bool{}
-	ask := func(request *reflectionpb.ServerReflectionRequest) error {
-		answer := new(reflectionpb.ServerReflectionResponse)
-		if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) { // the end gives the reason when it is read
-			return fmt.Errorf("server reflection: %w", err)
-		}
-		if err := stream.RecvMsg(answer); err != nil {
-			return fmt.Errorf("server reflection: %w", err)
-		}
-		if e := answer.GetErrorResponse(); e != nil {
-			return fmt.Errorf("server reflection: %s", e.GetErrorMessage())
-		}
-		for _, data := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
-			file := new(descriptorpb.FileDescriptorProto)
-			if err := proto.Unmarshal(data, file); err != nil {
-				return fmt.Errorf("server reflection: %w", err)
-			}
-			if !have[file.GetName()] {
-				have[file.GetName()] = true
-				set.File = append(set.File, file)
-			}
-		}
-		return nil
-	}
-	if err := ask(&reflectionpb.ServerReflectionRequest{
-		MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(service)},
-	}); err != nil {
-		return nil, err
-	}
-	for i := 0; i < len(set.File); i++ {
-		for _, name := range set.File[i].GetDependency() {
-			if have[name] {
-				continue
-			}
-			if err := ask(&reflectionpb.ServerReflectionRequest{
-				MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
-			}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	files, err := protodesc.NewFiles(set)
-	if err != nil {
-		return nil, fmt.Errorf("server reflection: %w", err)
-	}
-	return files.FindDescriptorByName(service)
+	return found.UnwrapService(), nil
 }
