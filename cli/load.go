@@ -104,7 +104,7 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 		return nil, err
 	}
 	if f.slo != "" {
-		if _, err := load.ParseObjectives(f.slo); err != nil {
+		if f.objectives, err = load.ParseObjectives(f.slo); err != nil {
 			return nil, fmt.Errorf("--slo: %w", err)
 		}
 	}
@@ -204,11 +204,7 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 
 // search finds the highest rate that keeps the objectives.
 func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Objective) error {
-	objectives, err := load.ParseObjectives(f.slo)
-	if err != nil {
-		return err
-	}
-	result, limit, err := load.Search(cmd.Context(), plan, objectives, func(t load.Try) {
+	result, limit, err := load.Search(cmd.Context(), plan, f.objectives, func(t load.Try) {
 		say(cmd, "%.0f/s: %s", t.Result.Rate, cmp.Or(t.Missed, "holds"))
 	})
 	switch {

@@ -11,48 +11,38 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"postage/load"
 )
 
 // loadFlags are the flags of `postage load`.
 type loadFlags struct {
-	fleet           fleetFlags
-	rate            rateFlag
-	duration, wait  time.Duration
-	timeout         time.Duration
-	proto           string
-	verb, method    string
-	conns, streams  int
-	cpu             int
-	body            string
-	headers         []string
-	protoFile, slo  string
-	arrivals        string
-	stages          string
-	targets, data   string
-	replay          string
-	speed           float64
-	cookies         bool
-	messages        int
-	schema          bool
-	warmUp          time.Duration
-	csv, hlog       string
-	html            string
-	prometheus      string
-	prometheusWrite string
-	cert, key       string
-	config          string
-	asserts         []string
-	secure          bool
-	insecure        bool
-	ca              string
-	json            bool
-	hgrm            string
-	stall           string
-	most            int64
-	expect          string
-	connectTo       string
-	serverPID       int
-	serverMetrics   string
+	fleet fleetFlags
+
+	// When, and how much.
+	rate                            rateFlag
+	duration, wait, timeout, warmUp time.Duration
+	arrivals, stages                string
+	most                            int64
+
+	// What is sent, where to and how.
+	proto, verb, method, protoFile, body, targets, data, replay string
+	headers                                                     []string
+	conns, streams, cpu, messages                               int
+	speed                                                       float64
+	cookies, insecure                                           bool
+	ca, cert, key, connectTo                                    string
+	secure                                                      bool
+	stall                                                       string
+
+	// What is a success, and what is written.
+	expect, slo                                                string
+	objectives                                                 []load.Objective // of slo
+	asserts                                                    []string
+	json, schema                                               bool
+	hgrm, csv, hlog, html, prometheus, prometheusWrite, config string
+	serverPID                                                  int
+	serverMetrics                                              string
 }
 
 // registerSending registers the flags that say what is sent, and when.

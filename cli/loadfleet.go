@@ -87,9 +87,9 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 	}
 	requests, lasts := pacer.Span()
 	p := &fleet.Plan{
-		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
-		Patience: f.wait + f.timeout, Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
-		Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson",
+		Load:  fleet.Load{Workers: f.fleet.workers, Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson", Patience: f.wait + f.timeout},
+		Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
+		Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
 	}
 	if flags.Changed("cpu") {
 		p.CPU = f.cpu

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,9 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // the server's
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/reflection"
+
+	"postage/internal/service/greeter"
+	"postage/internal/service/tlscert"
 )
 
 // Requests go to a UNIX socket, by every protocol that can, and their statuses are what the target
@@ -50,6 +54,28 @@ func TestConnectToAndExpect(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// With HTTP/3, too, every connection goes to that address, the later ones as the first.
+func TestConnectToAgain(t *testing.T) {
+	t.Parallel()
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := greeter.Start(t.Context(), greeter.Config{Server: "http3", Body: "json", Cert: pair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	target := &Target{Proto: "http3", ConnectTo: p.Addr, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName},
+		Request: Request{Method: http.MethodGet, Header: http.Header{}, URL: parsed(t, "https://example.invalid/?secure=raw")}}
+	x := target.exchange()
+	defer x.close()
+	line := &roundTripper{exchange: x, target: target, take: inTurn([]Request{target.Request})}
+	if o := line.send(t.Context(), nil); o.err != nil || o.status != http.StatusOK { // without connecting before
+		t.Errorf("status %d, %v", o.status, o.err)
 	}
 }
 

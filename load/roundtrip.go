@@ -3,13 +3,12 @@ package load
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
-
-	"crypto/tls"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -27,9 +26,42 @@ func (t *Target) exchange() exchange {
 		c := newClientConn(t)
 		return exchange{c, c.connect, c.close}
 	}
-	d := &quicDialer{target: t}
-	tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
-	return exchange{tr, d.connect, func() error { return errors.Join(tr.Close(), d.Close()) }}
+	dial := func(ctx context.Context) (*quic.Conn, error) {
+		return quic.DialAddr(ctx, t.addr(), t.tls(http3.NextProtoH3), quicConfig)
+	}
+	var tried atomic.Bool
+	first := make(chan *quic.Conn, 1) // made before the run, until the transport asks for it
+	tr := &http3.Transport{QUICConfig: quicConfig, DisableCompression: true}
+	tr.Dial = func(ctx context.Context, _ string, _ *tls.Config, _ *quic.Config) (*quic.Conn, error) {
+		select {
+		case conn := <-first:
+			if conn.Context().Err() == nil {
+				return conn, nil
+			}
+		default:
+		}
+		return dial(ctx)
+	}
+	connect := func(ctx context.Context) error {
+		if tried.Swap(true) {
+			return nil
+		}
+		ctx, cancel := t.limited(ctx, "connection")
+		defer cancel()
+		conn, err := dial(ctx)
+		if err == nil {
+			first <- conn
+		}
+		return err
+	}
+	return exchange{tr, connect, func() error {
+		select {
+		case conn := <-first:
+			return errors.Join(tr.Close(), conn.CloseWithError(0, ""))
+		default:
+			return tr.Close()
+		}
+	}}
 }
 
 // openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and
@@ -141,47 +173,3 @@ func (b *endedBody) Read(p []byte) (n int, err error) {
 
 // quicConfig is http3.Transport's own default.
 var quicConfig = &quic.Config{MaxIncomingStreams: -1, KeepAlivePeriod: 10 * time.Second, Versions: []quic.Version{quic.Version1}}
-
-// A quicDialer makes a transport's connections. It makes the first one before the run.
-type quicDialer struct {
-	target *Target
-	mu     sync.Mutex
-	tried  bool
-	ready  *quic.Conn // the first, until the transport asks for it
-}
-
-// connect makes the first connection.
-func (d *quicDialer) connect(ctx context.Context) (err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.tried {
-		return nil
-	}
-	d.tried = true
-	ctx, cancel := d.target.limited(ctx, "connection")
-	defer cancel()
-	d.ready, err = quic.DialAddr(ctx, d.target.addr(), d.target.tls(http3.NextProtoH3), quicConfig)
-	return err
-}
-
-// dial is what the transport calls.
-func (d *quicDialer) dial(ctx context.Context, addr string, config *tls.Config, quicConfig *quic.Config) (*quic.Conn, error) {
-	d.mu.Lock()
-	conn := d.ready
-	d.ready = nil
-	d.mu.Unlock()
-	if conn != nil && conn.Context().Err() == nil {
-		return conn, nil
-	}
-	return quic.DialAddr(ctx, addr, config, quicConfig)
-}
-
-// Close ends a connection that the transport has not asked for.
-func (d *quicDialer) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ready == nil {
-		return nil
-	}
-	return d.ready.CloseWithError(0, "")
-}

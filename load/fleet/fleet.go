@@ -39,13 +39,20 @@ const (
 	farewell = 10 * time.Second
 )
 
-// Plan says what a fleet does, and what its workers run on.
-type Plan struct {
+// Load says what a fleet sends.
+type Load struct {
 	Workers int
 	// Rate is the mean, in requests a second, and Duration how long requests become due.
 	Rate     float64
 	Duration time.Duration
 	Poisson  bool
+	// Patience is how long workers may go on after the last request is due.
+	Patience time.Duration
+}
+
+// Plan says what a fleet does, and what its workers run on.
+type Plan struct {
+	Load
 	// Files are the files, by name, that the command line Args names; PathOf says where a worker
 	// has them.
 	Files map[string][]byte
@@ -54,8 +61,6 @@ type Plan struct {
 	Image, ServiceAccount string
 	CPU                   int // whole processors for each worker, 0 for no request
 	HostNetwork           bool
-	// Patience is how long workers may go on after the last request is due.
-	Patience time.Duration
 }
 
 // PathOf returns the path of one of the plan's files in a worker.
@@ -63,12 +68,8 @@ func PathOf(name string) string { return folder + "/" + name }
 
 // published is the content of the ConfigMap that has the Job's name.
 type published struct {
-	Workers   int
-	Rate      float64
-	Poisson   bool
+	Load
 	Seed      uint64
-	Duration  time.Duration
-	Patience  time.Duration
 	Start, At time.Time // when the first request is due; when that was published
 	Ready     map[string]time.Time
 	Stop      time.Time // when the workers were told to stop; zero if they were not
@@ -109,9 +110,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	if _, err := api.Secrets.In(c.Cluster, c.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.Namespace, err)
 	}
-	text, err := json.Marshal(published{
-		Workers: p.Workers, Rate: p.Rate, Poisson: p.Poisson, Seed: rand.Uint64(), Duration: p.Duration, Patience: p.Patience,
-	})
+	text, err := json.Marshal(published{Load: p.Load, Seed: rand.Uint64()})
 	if err != nil {
 		return "", err
 	}
