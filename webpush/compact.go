@@ -25,9 +25,9 @@ const (
 
 // Flags.
 const (
-	isPacked  = 1 << iota // the token is of base64url characters, four in three bytes
-	hasFiller             // its last character is none
-	hasColon              // a colon was taken out of it, as FCM's tokens have
+	isPacked = 1 << iota // the token is of base64url characters: four in three bytes, then the rest
+	hasThree             // three of its characters are left over
+	hasColon             // a colon was taken out of it, as FCM's tokens have
 	hasExpiry
 )
 
@@ -69,8 +69,8 @@ func pack(data []byte, expires int64, token string) []byte {
 		if colon >= 0 {
 			flags |= hasColon
 		}
-		if len(text)%4 == 3 { // three characters take three bytes, as four do
-			flags |= hasFiller
+		if len(text)%4 == 3 { // which take three bytes, as four do
+			flags |= hasThree
 		}
 	}
 	if expires != 0 {
@@ -86,23 +86,9 @@ func pack(data []byte, expires int64, token string) []byte {
 	if colon >= 0 {
 		data = append(data, byte(colon))
 	}
-	return packBase64(data, text)
-}
-
-// packBase64 appends six bits a character, the first highest.
-func packBase64(data []byte, text string) []byte {
-	bits, n := uint32(0), 0
-	for i := range len(text) {
-		bits, n = bits<<6|uint32(strings.IndexByte(alphabet, text[i])), n+6
-		for n >= 8 {
-			n -= 8
-			data = append(data, byte(bits>>n))
-		}
-	}
-	if n > 0 {
-		data = append(data, byte(bits<<(8-n)))
-	}
-	return data
+	whole := len(text) / 4 * 4
+	data, _ = base64.RawURLEncoding.AppendDecode(data, []byte(text[:whole])) // all are of the alphabet
+	return append(data, text[whole:]...)
 }
 
 // appendToken appends the last part of the endpoint.
@@ -118,17 +104,11 @@ func (s Subscription) appendToken(dst []byte) []byte {
 	if flags&hasColon != 0 {
 		colon, rest = int(rest[0]), rest[1:]
 	}
-	n := len(rest) * 8 / 6
-	if flags&hasFiller != 0 {
-		n--
+	start, whole := len(dst), len(rest)/3*3
+	if flags&hasThree != 0 {
+		whole -= 3
 	}
-	start := len(dst)
-	whole := len(rest) / 3 * 3
-	dst = base64.RawURLEncoding.AppendEncode(dst, []byte(rest[:whole]))
-	if tail := rest[whole:]; len(tail) > 0 {
-		dst = base64.RawURLEncoding.AppendEncode(dst, []byte(tail))
-	}
-	dst = dst[:start+n]
+	dst = append(base64.RawURLEncoding.AppendEncode(dst, []byte(rest[:whole])), rest[whole:]...)
 	if colon >= 0 {
 		dst = append(dst, 0)
 		copy(dst[start+colon+1:], dst[start+colon:])

@@ -20,7 +20,7 @@ func TestFIFO(t *testing.T) {
 			for range n {
 				switch {
 				case step < 2:
-					q.push(recipient{index: next})
+					q = append(q, recipient{index: next})
 					model = append(model, next)
 					next++
 				case len(model) == 0:
@@ -43,16 +43,16 @@ func TestFIFO(t *testing.T) {
 					}
 					model = model[:len(model)-1]
 				}
-				if q.len() != len(model) {
-					t.Fatalf("%d wait, want %d", q.len(), len(model))
+				if len(q) != len(model) {
+					t.Fatalf("%d wait, want %d", len(q), len(model))
 				}
 			}
 		}
 		for range model {
 			q.pop()
 		}
-		if q.items != nil || q.head != 0 {
-			t.Errorf("an empty queue keeps room for %d", cap(q.items))
+		if q != nil {
+			t.Errorf("an empty queue keeps room for %d", cap(q))
 		}
 	})
 }

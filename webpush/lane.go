@@ -1,8 +1,8 @@
 package webpush
 
 import (
-	"container/heap"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,11 +11,10 @@ import (
 // places.
 const stallTime = 2 * time.Second
 
-// A lane is a broadcast's messages to one origin: those waiting, and a window of
-// requests under way. The window starts at one, so that the first message opens the
-// connection that the others share, grows by one with every answer, up to
-// [Limits.Concurrency], and halves when the service throttles, fails or is silent. A
-// service that never answers therefore holds one request, not all.
+// A lane is a broadcast's messages to one origin: those waiting, and a window of requests under
+// way. The window starts at one, so that the first message opens the connection that the others
+// share, grows by one with every answer, up to [Limits.Concurrency], and halves when the service
+// throttles, fails or is silent. A service that never answers therefore holds one request, not all.
 type lane struct {
 	b      *broadcast
 	origin *origin
@@ -42,74 +41,51 @@ type places struct {
 // A queue is what waits.
 type queue struct {
 	fresh fifo
-	late  lateHeap // tried before, to be tried again
+	late  []*delivery // tried before, to be tried again; the first next
 }
 
-func (q *queue) pending() int { return q.fresh.len() + len(q.late) }
+func (q *queue) pending() int { return len(q.fresh) + len(q.late) }
 
 // delivery is a message to a recipient of the lane.
 func (l *lane) delivery(to recipient) delivery {
 	return delivery{job: l.b.job, recipient: to, origin: l.origin}
 }
 
-// A fifo is a queue. What is taken from its front leaves room that is used again when it is most of
-// the queue.
-type fifo struct {
-	items []recipient
-	head  int // the first that was not taken
-}
+// A fifo is a queue: append puts one at its end.
+type fifo []recipient
 
-func (q *fifo) len() int { return len(q.items) - q.head }
-
-func (q *fifo) push(w recipient) {
-	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
-	}
-	q.items = append(q.items, w)
-}
-
-func (q *fifo) pop() recipient {
-	w := q.items[q.head]
-	q.items[q.head] = recipient{}
-	if q.head++; q.head == len(q.items) {
-		*q = fifo{}
-	}
-	return w
-}
+// pop takes the first.
+func (q *fifo) pop() recipient { return q.take(0) }
 
 // popAny takes one from anywhere; the first goes to its place.
 func (q *fifo) popAny() recipient {
-	i := q.head + rand.IntN(q.len())
-	q.items[q.head], q.items[i] = q.items[i], q.items[q.head]
-	return q.pop()
+	i := rand.IntN(len(*q))
+	(*q)[0], (*q)[i] = (*q)[i], (*q)[0]
+	return q.take(0)
 }
 
 // popLast takes the last.
-func (q *fifo) popLast() recipient {
-	last := len(q.items) - 1
-	w := q.items[last]
-	q.items[last] = recipient{}
-	if q.items = q.items[:last]; q.len() == 0 {
-		*q = fifo{}
+func (q *fifo) popLast() recipient { return q.take(len(*q) - 1) }
+
+// take takes the first or the last.
+func (q *fifo) take(i int) recipient {
+	w := (*q)[i]
+	(*q)[i] = recipient{}
+	switch {
+	case len(*q) == 1:
+		*q = nil
+	case i == 0:
+		*q = (*q)[1:]
+	default:
+		*q = (*q)[:i]
 	}
 	return w
 }
 
-// A lateHeap has the delivery to be tried again first at the top.
-type lateHeap []*delivery
-
-func (h lateHeap) Len() int           { return len(h) }
-func (h lateHeap) Less(i, j int) bool { return h[i].notBefore.Before(h[j].notBefore) }
-func (h lateHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lateHeap) Push(x any)        { *h = append(*h, x.(*delivery)) }
-func (h *lateHeap) Pop() any {
-	old := *h
-	d := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return d
+// pushLate queues a delivery to be tried again, behind those whose time comes before.
+func (q *queue) pushLate(d *delivery) {
+	i, _ := slices.BinarySearchFunc(q.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
+	q.late = slices.Insert(q.late, i, d)
 }
 
 // add queues a message.
@@ -118,7 +94,7 @@ func (l *lane) add(w recipient) {
 	if l.pending() == 0 && l.running == 0 {
 		l.progress = time.Now()
 	}
-	l.fresh.push(w)
+	l.fresh = append(l.fresh, w)
 	l.startLocked()
 	l.mu.Unlock()
 }
@@ -156,10 +132,10 @@ func (l *lane) dueLocked(now time.Time) int {
 		l.wakeLocked(left)
 		return 0
 	}
-	n := l.fresh.len()
+	n := len(l.fresh)
 	for _, d := range l.late {
 		if n >= l.window || d.notBefore.After(now) {
-			break // the others of the heap may be due: a worker will see
+			break
 		}
 		n++
 	}
@@ -213,11 +189,13 @@ func (l *lane) next(free *delivery) *delivery {
 	}
 	defer l.mu.Unlock()
 	take := l.fresh.pop
-	if l.fresh.len() > 0 && l.origin.inDoubt() {
+	if len(l.fresh) > 0 && l.origin.inDoubt() {
 		take = l.fresh.popAny
 	} else if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
-		return heap.Pop(&l.late).(*delivery)
-	} else if l.fresh.len() == 0 { // impossible: something is due
+		d := l.late[0]
+		l.late[0], l.late = nil, l.late[1:]
+		return d
+	} else if len(l.fresh) == 0 { // impossible: something is due
 		return nil
 	}
 	if free == nil {
@@ -258,7 +236,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	if !done {
 		d.notBefore, d.waiting = now.Add(wait), r
-		heap.Push(&l.late, d)
+		l.pushLate(d)
 	}
 	lent := l.lent > 0
 	l.mu.Unlock()
@@ -308,11 +286,12 @@ func (l *lane) refuses(now time.Time) bool {
 // takeLocked takes up to n messages out of the queue, the last first.
 func (l *lane) takeLocked(n int) (taken []*delivery) {
 	for range n {
-		if l.fresh.len() > 0 {
+		if len(l.fresh) > 0 {
 			d := l.delivery(l.fresh.popLast())
 			taken = append(taken, &d)
 		} else if k := len(l.late); k > 0 {
-			taken = append(taken, heap.Remove(&l.late, k-1).(*delivery))
+			taken = append(taken, l.late[k-1])
+			l.late = l.late[:k-1]
 		}
 	}
 	return taken
