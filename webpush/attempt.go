@@ -108,8 +108,7 @@ func (c *Client) checkClock(response *http.Response, authorization string) error
 	return fmt.Errorf("webpush: this machine's clock is %s %s the push service's, so that our token is not valid there", off.Abs(), direction)
 }
 
-// readReason reads the first bytes of the answer and leaves the rest, however
-// long or slow it is.
+// readReason reads the first bytes of the answer and leaves the rest, however long or slow it is.
 func readReason(response *http.Response, limit *timeLimit) string {
 	if response.Body == http.NoBody || response.ContentLength == 0 {
 		return ""

@@ -29,6 +29,5 @@ func decodeBase64(text string) ([]byte, error) {
 	return b, nil
 }
 
-// encodeBase64 writes unpadded URL-safe base64, the form of the Push API and of
-// RFC 7515.
+// encodeBase64 writes unpadded URL-safe base64, the form of the Push API and of RFC 7515.
 func encodeBase64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }

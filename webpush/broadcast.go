@@ -27,11 +27,10 @@ const (
 // Retry.MaxRetryAfter at a time and [Limits.Patience] in all. Then its result is the last refusal,
 // or [Deferred] if it was never sent.
 //
-// Every subscription is yielded exactly once. When ctx ends, requests under way
-// are stopped, and all subscriptions without a result, the rest of subs included, are
-// yielded with the outcome [Canceled]; [SendError.MaybeSent] says whether the message
-// may have arrived. If the loop over the results is left early, requests under way are
-// stopped and their results are lost.
+// Every subscription is yielded exactly once. When ctx ends, requests under way are stopped, and
+// all subscriptions without a result, the rest of subs included, are yielded with the outcome
+// [Canceled]; [SendError.MaybeSent] says whether the message may have arrived. If the loop over the
+// results is left early, requests under way are stopped and their results are lost.
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
 // elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request

@@ -19,18 +19,16 @@ type Config struct {
 	// an address, or an https URL.
 	Subject string
 
-	// AllowOrigin is asked before anything is sent to an origin (as
-	// [Subscription.Origin] gives it); nil allows all. Endpoints come from
-	// strangers: without a check, a subscription can point at any https host
-	// that the server can reach. [KnownPushService] is one to use.
+	// AllowOrigin is asked before anything is sent to an origin (as [Subscription.Origin] gives
+	// it); nil allows all. Endpoints come from strangers: without a check, a subscription can point
+	// at any https host that the server can reach. [KnownPushService] is one to use.
 	AllowOrigin func(origin string) bool
 
 	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses
 	// that are not public. Redirects are never followed and cookies never kept.
 	Transport http.RoundTripper
 
-	// Timeout bounds one attempt, from connecting to the end of the answer;
-	// 0 is 30 seconds.
+	// Timeout bounds one attempt, from connecting to the end of the answer; 0 is 30 seconds.
 	Timeout time.Duration
 
 	// Retry says when to try again.
@@ -43,8 +41,7 @@ type Config struct {
 	// which does not.
 	Reuse Reuse
 
-	// OnAttempt is called for each request, to log, count or trace it. See
-	// [LogAttempts].
+	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
 	OnAttempt AttemptHook
 
 	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
@@ -57,9 +54,8 @@ type Config struct {
 
 // Limits bound a [Client.Broadcast]. The zero value has sensible ones.
 type Limits struct {
-	// Concurrency is how many requests to one origin are under way
-	// at most; 0 is 64. To all origins that [KnownPushService] does not know together there
-	// are at most 4 times as many.
+	// Concurrency is how many requests to one origin are under way at most; 0 is 64. To all origins
+	// that [KnownPushService] does not know together there are at most 4 times as many.
 	Concurrency int
 
 	// Rate is the most requests a second to one origin; 0 sets no limit.
@@ -70,8 +66,7 @@ type Limits struct {
 	// services that are silent or paused; further ones are [Deferred].
 	Backlog int
 
-	// Patience is how long messages wait for a service that accepts
-	// nothing; 0 is 5 minutes.
+	// Patience is how long messages wait for a service that accepts nothing; 0 is 5 minutes.
 	Patience time.Duration
 }
 
@@ -89,8 +84,7 @@ const (
 	defaultPatience    = 5 * time.Minute
 )
 
-// A Client encrypts, signs and sends messages. It is safe for concurrent use.
-// Close it when done.
+// A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
 	sealer       *Sealer
 	signer       *Signer
@@ -138,9 +132,8 @@ func NewClient(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the client's goroutines, forgets its reused keys and closes idle
-// connections of its own transport. Messages under way are not stopped; later
-// ones fail with [ErrClosed].
+// Close ends the client's goroutines, forgets its reused keys and closes idle connections of its
+// own transport. Messages under way are not stopped; later ones fail with [ErrClosed].
 func (c *Client) Close() error {
 	err := c.sealer.Close()
 	if c.ownTransport != nil {

@@ -47,8 +47,7 @@ func (c *crew) spawn(f func()) bool {
 	return true
 }
 
-// deliver hands a result from a worker to the loop, and reports whether anybody
-// took it.
+// deliver hands a result from a worker to the loop, and reports whether anybody took it.
 func (c *crew) deliver(to recipient, r Result) bool {
 	select {
 	case c.results <- broadcastResult{to, r}:

@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// A Notification is a Declarative Web Push message (W3C Push API, "declarative
-// push message"): JSON that a browser which knows it shows without running a
-// service worker, and that other browsers hand to the service worker like any
-// message. Title and Navigate are required.
+// A Notification is a Declarative Web Push message (W3C Push API, "declarative push message"): JSON
+// that a browser which knows it shows without running a service worker, and that other browsers
+// hand to the service worker like any message. Title and Navigate are required.
 type Notification struct {
 	Title    string `json:"title"`    // required
 	Navigate string `json:"navigate"` // required: the URL that a click opens
@@ -51,9 +50,8 @@ type declarativeJSON struct {
 	Mutable      bool         `json:"mutable,omitempty"`
 }
 
-// ContentType is the content type that WebKit's explainer gives to declarative
-// messages, for [Options.ContentType]. Browsers recognise the message by its
-// content too.
+// ContentType is the content type that WebKit's explainer gives to declarative messages, for
+// [Options.ContentType]. Browsers recognise the message by its content too.
 func (Notification) ContentType() string { return "application/notification+json" }
 
 // Message is the JSON to send. It fails if a required member is missing, Dir is

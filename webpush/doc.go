@@ -22,12 +22,11 @@
 //     for it, and report the outcome of every message. [Client.NewRequest] stops before the
 //     network.
 //
-// This package is opinionated. The default makes a new ECDH key pair and a new
-// salt for every message, as RFC 8291 section 3.1 says. To trade
-// that for speed, name a [Reuse]: [KeyPerBroadcast],
-// [SharedKey] or [SessionKeys]. Whatever the mode, the salt
-// is fresh for every message, so that no two messages share a content
-// encryption key and nonce. Keys that are reused live in memory only.
+// This package is opinionated. The default makes a new ECDH key pair and a new salt for every
+// message, as RFC 8291 section 3.1 says. To trade that for speed, name a [Reuse]:
+// [KeyPerBroadcast], [SharedKey] or [SessionKeys]. Whatever the mode, the salt is fresh for every
+// message, so that no two messages share a content encryption key and nonce. Keys that are reused
+// live in memory only.
 //
 // No secret (private key, authentication secret, endpoint path, token) appears
 // in an error or in the formatted or logged form of any type here. But fmt prints the fields of a

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// maxEndpointBytes bounds an endpoint. Those of the known push services are
-// under 600 bytes.
+// maxEndpointBytes bounds an endpoint. Those of the known push services are under 600 bytes.
 const maxEndpointBytes = 4096
 
 // parseEndpoint checks a push resource URL (RFC 8030 section 4). It gives its origin and where in
@@ -123,11 +122,10 @@ func isHostName(name string) bool {
 	return strings.Trim(last, "0123456789") != "" && !(isHex && strings.Trim(hex, "0123456789abcdef") == "")
 }
 
-// KnownPushService reports whether origin belongs to one of the push services
-// of the big browsers: Google (Chrome and most Chromium browsers), Mozilla,
-// Apple and Microsoft. It is meant for [Config.AllowOrigin]: a subscription is
-// a URL that a stranger hands you, and without a check your server will post to
-// any https host it names. Origins are as [Subscription.Origin] gives them.
+// KnownPushService reports whether origin belongs to one of the push services of the big browsers:
+// Google (Chrome and most Chromium browsers), Mozilla, Apple and Microsoft. It is meant for
+// [Config.AllowOrigin]: a subscription is a URL that a stranger hands you, and without a check your
+// server will post to any https host it names. Origins are as [Subscription.Origin] gives them.
 func KnownPushService(origin string) bool {
 	host, ok := strings.CutPrefix(origin, "https://")
 	if !ok || !isHostName(host) {

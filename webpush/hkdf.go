@@ -9,10 +9,9 @@ import (
 	"sync"
 )
 
-// A schedule computes the key schedule of RFC 8291 section 3.4 without
-// allocating. It is HKDF-SHA-256 (RFC 5869) cut down to what the schedule
-// needs: every output is at most one hash long, so that HKDF-Expand is one
-// HMAC over info and the byte 1.
+// A schedule computes the key schedule of RFC 8291 section 3.4 without allocating. It is
+// HKDF-SHA-256 (RFC 5869) cut down to what the schedule needs: every output is at most one hash
+// long, so that HKDF-Expand is one HMAC over info and the byte 1.
 //
 // For such a short message a hash.Hash spends about half of its time on buffering, padding and
 // copying itself. Here the message is laid out in whole blocks, its SHA-256 padding included (FIPS

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A KeyRing holds the VAPID keys of an application server while it changes from
-// one to the next. A subscription is bound to the key it was made with
-// (RFC 8292 section 4), so an old key has to sign for old subscriptions until
-// their browsers have subscribed again.
+// A KeyRing holds the VAPID keys of an application server while it changes from one to the next. A
+// subscription is bound to the key it was made with (RFC 8292 section 4), so an old key has to sign
+// for old subscriptions until their browsers have subscribed again.
 //
 // To rotate: call [KeyRing.Rotate], hand the new public key to browsers that
 // subscribe from then on, store it beside each subscription
@@ -59,8 +58,7 @@ func (r *KeyRing) Rotate(k *VAPIDKeys) error {
 	return nil
 }
 
-// Retire forgets an older key pair. The current one cannot be retired; rotate
-// first.
+// Retire forgets an older key pair. The current one cannot be retired; rotate first.
 func (r *KeyRing) Retire(publicKey string) error {
 	if r.Current().public == publicKey {
 		return errors.New("webpush: key ring: the current key pair cannot be retired")

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Options are what may differ from message to message. The zero value is
-// usable.
+// Options are what may differ from message to message. The zero value is usable.
 type Options struct {
 	// TTL is how long the push service keeps the message for a browser that is
 	// not connected (RFC 8030 section 5.2), rounded up to whole seconds. 0 is
@@ -21,9 +20,8 @@ type Options struct {
 	// (RFC 8030 section 5.3). "" leaves the header out, which means normal.
 	Urgency Urgency
 
-	// Topic replaces a message that has the same topic and was not delivered yet
-	// (RFC 8030 section 5.4): at most 32 characters of A-Z a-z 0-9 - _. "" is
-	// no topic.
+	// Topic replaces a message that has the same topic and was not delivered yet (RFC 8030 section
+	// 5.4): at most 32 characters of A-Z a-z 0-9 - _. "" is no topic.
 	Topic string
 
 	// Padding hides the length of the message. The zero value does not.
@@ -43,12 +41,10 @@ const (
 	// that the known push services keep a message.
 	DefaultTTL = 28 * 24 * time.Hour
 
-	// TTLZero asks the push service to deliver at once or drop the message: the
-	// header "TTL: 0".
+	// TTLZero asks the push service to deliver at once or drop the message: the header "TTL: 0".
 	TTLZero time.Duration = -1
 
-	// maxTTL is 2^31-1 seconds, as RFC 8030 section 5.2 refers to
-	// RFC 7234 section 1.2.1.
+	// maxTTL is 2^31-1 seconds, as RFC 8030 section 5.2 refers to RFC 7234 section 1.2.1.
 	maxTTL = (1<<31 - 1) * time.Second
 
 	defaultTTLHeader   = "2419200"

@@ -48,10 +48,9 @@ func (s *sentBody) stop() bool {
 
 var errStopped = errors.New("webpush: the request has ended")
 
-// newRequest builds the POST that http.NewRequest would, without parsing the
-// URL again: its own copy of the URL, header values that share one array (each
-// clipped, so that appending to one cannot touch another), body, length and
-// GetBody.
+// newRequest builds the POST that http.NewRequest would, without parsing the URL again: its own
+// copy of the URL, header values that share one array (each clipped, so that appending to one
+// cannot touch another), body, length and GetBody.
 func newRequest(ctx context.Context, sub Subscription, h Header, body []byte) (*http.Request, *sentBody) {
 	parts := &requestParts{
 		url:    sub.requestURL(),

@@ -12,9 +12,8 @@ type Receipt struct {
 	// Status is the HTTP status: 201, or another 2xx.
 	Status int
 
-	// Location is the message's own URL at the push service (RFC 8030
-	// section 5), if it gave one. A DELETE there takes an undelivered message
-	// back.
+	// Location is the message's own URL at the push service (RFC 8030 section 5), if it gave one. A
+	// DELETE there takes an undelivered message back.
 	Location string
 
 	// TTL is how long the service will keep the message, if it said so: it may
@@ -29,9 +28,8 @@ type Receipt struct {
 	// browser may then get the message twice, unless it has a Topic.
 	MaybeDuplicate bool
 
-	// ServerKey is the VAPID public key that the service accepted. Where the
-	// ring has several and the subscription did not say which ([WithServerKey]),
-	// store it with the subscription.
+	// ServerKey is the VAPID public key that the service accepted. Where the ring has several and
+	// the subscription did not say which ([WithServerKey]), store it with the subscription.
 	ServerKey string
 }
 
@@ -106,8 +104,7 @@ type SendError struct {
 	// and the token.
 	Reason string
 
-	// RetryAfter is how long the service asked to wait, or will still be paused; 0 if
-	// neither.
+	// RetryAfter is how long the service asked to wait, or will still be paused; 0 if neither.
 	RetryAfter time.Duration
 
 	// FitsBytes is the longest message that would have fitted, without padding, if the

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// Retry says when a message is sent again. Tried again are: 429 (and 406 where it
-// means the same), 503 and other 5xx that took nothing, and failures to connect.
-// The wait doubles each time, with up to half of it random, unless the service
-// says how long (Retry-After, RFC 9110 section 10.2.3); then it is that long at
-// least. No attempt begins later than the message's TTL after the first.
+// Retry says when a message is sent again. Tried again are: 429 (and 406 where it means the same),
+// 503 and other 5xx that took nothing, and failures to connect. The wait doubles each time, with up
+// to half of it random, unless the service says how long (Retry-After, RFC 9110 section 10.2.3);
+// then it is that long at least. No attempt begins later than the message's TTL after the first.
 type Retry struct {
 	// Attempts is the most requests made for one message with one key of the
 	// ring; 0 is 3, 1 never tries again.
@@ -25,15 +24,13 @@ type Retry struct {
 	// our own choosing; 0 are 500 ms and 30 s.
 	Base, Max time.Duration
 
-	// MaxRetryAfter is the longest wait that the service can ask for here; 0 is
-	// 30 s. If it asks for more, the message fails at once and
-	// [SendError.RetryAfter] says how long.
+	// MaxRetryAfter is the longest wait that the service can ask for here; 0 is 30 s. If it asks
+	// for more, the message fails at once and [SendError.RetryAfter] says how long.
 	MaxRetryAfter time.Duration
 
-	// AfterWrite also tries again when the service may have taken the message
-	// already: the connection failed or timed out after the request was sent, or
-	// the answer was 500, 502 or 504. The browser may then get the message twice;
-	// [Receipt.MaybeDuplicate] says so.
+	// AfterWrite also tries again when the service may have taken the message already: the
+	// connection failed or timed out after the request was sent, or the answer was 500, 502 or 504.
+	// The browser may then get the message twice; [Receipt.MaybeDuplicate] says so.
 	AfterWrite bool
 }
 
@@ -46,8 +43,7 @@ func (r Retry) withDefaults() (Retry, error) {
 	return r, nil
 }
 
-// wait is the pause before the next attempt after this many, or false if there
-// is to be none.
+// wait is the pause before the next attempt after this many, or false if there is to be none.
 func (r *Retry) wait(attempts int, a *answer) (time.Duration, bool) {
 	if attempts >= r.Attempts {
 		return 0, false

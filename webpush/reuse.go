@@ -14,10 +14,9 @@ import (
 // time; here it is 16 random bytes for every message, whatever the mode. Receivers cannot tell the
 // modes apart, but a push service that compares the public keys of messages can.
 //
-// Someone who reads the server's memory at some moment always gets the VAPID private
-// key, the subscriptions' authentication secrets and the messages being sent. With
-// recorded or intercepted bodies they also get what each mode says below.
-// docs/webpush.md has the same as a table.
+// Someone who reads the server's memory at some moment always gets the VAPID private key, the
+// subscriptions' authentication secrets and the messages being sent. With recorded or intercepted
+// bodies they also get what each mode says below. docs/webpush.md has the same as a table.
 type Reuse struct {
 	mode reuseMode
 	ttl  time.Duration
@@ -54,11 +53,10 @@ func Strict() Reuse { return Reuse{} }
 // open the bodies of that broadcast, all of which say the same, and no others.
 func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 
-// SharedKey uses one key pair for all messages to an origin until ttl has
-// passed (above 0, at most 24 h). It departs from RFC 8291 section 3.1. Someone
-// who reads the memory can open every body that was or will be sent to that origin
-// within the key's life, given the subscriptions. Beyond 1024 origins, those used longest ago lose
-// their key early.
+// SharedKey uses one key pair for all messages to an origin until ttl has passed (above 0, at most
+// 24 h). It departs from RFC 8291 section 3.1. Someone who reads the memory can open every body
+// that was or will be sent to that origin within the key's life, given the subscriptions. Beyond
+// 1024 origins, those used longest ago lose their key early.
 func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: ttl} }
 
 // SessionKeys keeps the input keying material of a subscription until ttl has passed (above 0, at

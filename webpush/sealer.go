@@ -25,8 +25,7 @@ type Sealer struct {
 	onSeal  func(key, nonce []byte)
 }
 
-// NewSealer makes a sealer. It fails if the settings of the mode are out of
-// their bounds.
+// NewSealer makes a sealer. It fails if the settings of the mode are out of their bounds.
 func NewSealer(reuse Reuse) (*Sealer, error) { return newSealer(reuse, time.Now) }
 
 func newSealer(reuse Reuse, now func() time.Time) (*Sealer, error) {
@@ -66,10 +65,9 @@ var ErrClosed = errors.New("webpush: closed")
 // extended slice. The body is one record of the aes128gcm content coding (RFC 8188, RFC 8291
 // section 4): [OverheadBytes] longer than msg and its padding, at most [MaxBodyBytes].
 //
-// With room for the body in dst it allocates the two objects of the AES-GCM
-// cipher, and whatever the ECDH of the mode allocates. msg is not written to,
-// and may be empty. Errors: a [*MessageSizeError], a bad padding, a zero
-// subscription, or [ErrClosed].
+// With room for the body in dst it allocates the two objects of the AES-GCM cipher, and whatever
+// the ECDH of the mode allocates. msg is not written to, and may be empty. Errors: a
+// [*MessageSizeError], a bad padding, a zero subscription, or [ErrClosed].
 func (s *Sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Padding) ([]byte, error) {
 	return s.appendEncrypt(dst, msg, sub, padding, s.now())
 }

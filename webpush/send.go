@@ -89,8 +89,7 @@ func (d *delivery) run(ctx context.Context) Result {
 	}
 }
 
-// pass waits while the origin is paused. If that is too long, the message is not
-// sent.
+// pass waits while the origin is paused. If that is too long, the message is not sent.
 func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 	if d.origin == nil || ctx.Err() != nil {
 		return Result{}, true
@@ -264,8 +263,7 @@ func isRefused(err error) bool {
 	return refused
 }
 
-// isAmbiguous reports whether the service may have taken the message although
-// it did not say so.
+// isAmbiguous reports whether the service may have taken the message although it did not say so.
 func (a *answer) isAmbiguous() bool {
 	switch a.status {
 	case 0:

@@ -77,11 +77,10 @@ func (s *Signer) candidates(sub Subscription) []*VAPIDKeys {
 	return keys
 }
 
-// Authorization returns the value of the Authorization header for a message to
-// sub: "vapid t=<token>, k=<public key>" (RFC 8292 section 3). It is signed
-// with the key pair that the subscription was made with, if that is recorded
-// ([WithServerKey]) and in the ring, and with the current one otherwise. It is
-// valid for every endpoint of the origin: treat it as a password.
+// Authorization returns the value of the Authorization header for a message to sub: "vapid
+// t=<token>, k=<public key>" (RFC 8292 section 3). It is signed with the key pair that the
+// subscription was made with, if that is recorded ([WithServerKey]) and in the ring, and with the
+// current one otherwise. It is valid for every endpoint of the origin: treat it as a password.
 func (s *Signer) Authorization(sub Subscription) (string, error) {
 	if sub.IsZero() {
 		return "", errNoSubscription

@@ -23,10 +23,9 @@ const (
 // maxSubscriptionBytes bounds the JSON of a subscription.
 const maxSubscriptionBytes = 16 << 10
 
-// A Subscription is one browser's agreement to receive messages: where to post
-// them and the keys to encrypt them with. Make one with [ParseSubscription] or
-// [NewSubscription] and keep it: parsing costs a check that a point is on the
-// curve, sending does not.
+// A Subscription is one browser's agreement to receive messages: where to post them and the keys to
+// encrypt them with. Make one with [ParseSubscription] or [NewSubscription] and keep it: parsing
+// costs a check that a point is on the curve, sending does not.
 //
 // A Subscription is an immutable value of three words, safe for use by any number of goroutines.
 // Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
@@ -283,8 +282,7 @@ func (s Subscription) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("webpush: a subscription holds a secret: encode what its method JSON gives, where it is to be stored")
 }
 
-// UnmarshalJSON is [ParseSubscription] without options; null gives the zero
-// value.
+// UnmarshalJSON is [ParseSubscription] without options; null gives the zero value.
 func (s *Subscription) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*s = Subscription{}
@@ -298,8 +296,7 @@ func (s *Subscription) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// String is the origin and the fingerprint: enough to find the subscription,
-// not enough to use it.
+// String is the origin and the fingerprint: enough to find the subscription, not enough to use it.
 func (s Subscription) String() string {
 	if s.IsZero() {
 		return "webpush.Subscription(none)"

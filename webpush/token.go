@@ -43,10 +43,9 @@ func (t *token) usable(now int64) bool {
 	return left > int64(tokenSlack/time.Second) && left <= int64(longestToken/time.Second)
 }
 
-// signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2),
-// signed with ES256 (RFC 7518 section 3.4). sub is JSON already. An iat claim
-// is left out: no RFC here asks for it, and a service whose clock is behind
-// could refuse it.
+// signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2), signed with ES256
+// (RFC 7518 section 3.4). sub is JSON already. An iat claim is left out: no RFC here asks for it,
+// and a service whose clock is behind could refuse it.
 func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*token, error) {
 	claims := make([]byte, 0, 64+len(origin)+len(sub))
 	claims = append(claims, `{"aud":"`...) // an origin holds nothing that JSON escapes

@@ -17,10 +17,9 @@ import (
 // maxConnections is how many connections are kept before the idle ones are closed.
 const maxConnections = 256
 
-// NewTransport makes the transport that a [Client] makes for itself, to be changed
-// and given as [Config.Transport]: with a certificate authority of your own, for
-// example. It multiplexes the messages of an origin over HTTP/2 and notices when a
-// connection has died.
+// NewTransport makes the transport that a [Client] makes for itself, to be changed and given as
+// [Config.Transport]: with a certificate authority of your own, for example. It multiplexes the
+// messages of an origin over HTTP/2 and notices when a connection has died.
 //
 // Endpoints come from strangers, and may name hosts of your own network. Before a connection is
 // made to a host that [KnownPushService] does not know, the address that it was resolved to is

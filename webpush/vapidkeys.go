@@ -67,10 +67,9 @@ func newVAPIDKeys(private *ecdsa.PrivateKey) (*VAPIDKeys, error) {
 	return k, nil
 }
 
-// ParseVAPIDKeys reads the raw form that most Web Push tools write: the private
-// key as 32 bytes and the public key as 65 bytes, each in any base64 alphabet.
-// The public key may be "", in which case it is computed; if it is given it
-// must belong to the private key. Errors do not quote the keys.
+// ParseVAPIDKeys reads the raw form that most Web Push tools write: the private key as 32 bytes and
+// the public key as 65 bytes, each in any base64 alphabet. The public key may be "", in which case
+// it is computed; if it is given it must belong to the private key. Errors do not quote the keys.
 func ParseVAPIDKeys(private, public string) (*VAPIDKeys, error) {
 	scalar, err := decodeKey("private key", private, 32)
 	if err != nil {

@@ -41,9 +41,8 @@ type Option func(*Server)
 // WithClock sets the clock that tokens are checked by.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
 
-// WithMaxTTL sets the longest time that the service keeps a message; it answers
-// with that TTL if more is asked for (RFC 8030 section 5.2). The default is four
-// weeks.
+// WithMaxTTL sets the longest time that the service keeps a message; it answers with that TTL if
+// more is asked for (RFC 8030 section 5.2). The default is four weeks.
 func WithMaxTTL(ttl time.Duration) Option { return func(s *Server) { s.maxTTL = ttl } }
 
 // WithHTTP1 makes a server without HTTP/2.
@@ -86,9 +85,8 @@ func (s *Server) Transport() *http.Transport {
 	return transport
 }
 
-// Subscribe makes a browser's subscription. publicKey is the applicationServerKey
-// (unpadded base64url): messages signed by another key are refused. If it is
-// "", any key may sign.
+// Subscribe makes a browser's subscription. publicKey is the applicationServerKey (unpadded
+// base64url): messages signed by another key are refused. If it is "", any key may sign.
 func (s *Server) Subscribe(publicKey string) *Browser {
 	r, err := receiver.Generate()
 	if err != nil {

@@ -46,14 +46,12 @@ func FCMKeyMismatch() Fault {
 // bridgeBytes is how long a body may be in base64 on its way through a bridge.
 const bridgeBytes = 4096
 
-// AutopushBridge is Mozilla's service on the way to Firefox for Android, which it
-// reaches through FCM: the body travels in base64 within 4096 bytes, and a longer
-// one is refused with 413.
+// AutopushBridge is Mozilla's service on the way to Firefox for Android, which it reaches through
+// FCM: the body travels in base64 within 4096 bytes, and a longer one is refused with 413.
 //
-// Source: mozilla-services/autopush-rs, autoendpoint/src/routers/fcm/settings.rs
-// (max_data: 4096) and common.rs; the answer as in SherClockHolmes/webpush-go
-// issue 23: "This message is intended for a constrained device and is limited to
-// 3070 bytes. Converted buffer too long by 1366 bytes".
+// Source: mozilla-services/autopush-rs, autoendpoint/src/routers/fcm/settings.rs (max_data: 4096)
+// and common.rs; the answer as in SherClockHolmes/webpush-go issue 23: "This message is intended
+// for a constrained device and is limited to 3070 bytes. Converted buffer too long by 1366 bytes".
 func AutopushBridge() Fault {
 	return func(x *Exchange) {
 		over := (int(x.Request.ContentLength)*4+2)/3 - bridgeBytes

@@ -17,9 +17,8 @@ const (
 	authSecretBytes = 16
 )
 
-// A Receiver holds a subscription's secrets: the user agent's ECDH key pair and
-// the authentication secret (RFC 8291 sections 3.1 and 3.2). It is safe for
-// concurrent use.
+// A Receiver holds a subscription's secrets: the user agent's ECDH key pair and the authentication
+// secret (RFC 8291 sections 3.1 and 3.2). It is safe for concurrent use.
 type Receiver struct {
 	private *ecdh.PrivateKey
 	auth    []byte
@@ -60,8 +59,7 @@ func (r *Receiver) PublicKey() []byte { return r.private.PublicKey().Bytes() }
 // Auth is the authentication secret: keys.auth.
 func (r *Receiver) Auth() []byte { return slices.Clone(r.auth) }
 
-// SubscriptionJSON is what PushSubscription.toJSON() would give for this
-// receiver at that endpoint.
+// SubscriptionJSON is what PushSubscription.toJSON() would give for this receiver at that endpoint.
 func (r *Receiver) SubscriptionJSON(endpoint string) ([]byte, error) {
 	encode := base64.RawURLEncoding.EncodeToString
 	return json.Marshal(map[string]any{

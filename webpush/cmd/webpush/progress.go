@@ -145,8 +145,7 @@ func (p *progress) services() (lines []string) {
 	return lines
 }
 
-// failed counts the messages that will not be taken, though their subscription has not
-// ended.
+// failed counts the messages that will not be taken, though their subscription has not ended.
 func (p *progress) failed() (n int64) {
 	for o, count := range p.outcomes {
 		if o != webpush.Accepted && o != webpush.Gone {
