@@ -67,6 +67,7 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 
 func (c *http1Lane) connected() bool { return c.wire != nil }
 func (c *http1Lane) room() bool      { return !c.busy }
+func (c *http1Lane) working() bool   { return c.busy }
 func (c *http1Lane) close()          { c.drop() }
 
 func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
@@ -80,7 +81,6 @@ const quiet = time.Millisecond
 
 // begin sends a request.
 func (c *http1Lane) begin(due, now time.Time) {
-	c.loop.active++
 	if c.wire != nil && now.Sub(c.idle) > quiet {
 		// The loop gets an event for the end too, but perhaps only after it has written a request,
 		// which is then lost.
@@ -173,10 +173,8 @@ func (c *http1Lane) settle(now time.Time, err error) {
 // finish ends a request.
 func (c *http1Lane) finish(now time.Time, status int, err error) {
 	c.busy, c.idle = false, now
-	l := c.loop
-	l.active--
-	l.freeAgain(c, now)
-	l.work.done(c.request.group, c.due, now, status, err)
+	c.loop.freeAgain(c, now)
+	c.loop.work.done(c.request.group, c.due, now, status, err)
 }
 
 func (c *http1Lane) expire(now time.Time) (next time.Time) {

@@ -49,7 +49,6 @@ type http2Lane struct {
 	unused   []*socket // those that are closed, for reuse
 	dialing  bool
 	active   int // requests under way
-	counted  int // requests that the loop counts as under way
 	// failedEarly is why the last connection ended, if it ended at once and before it had a
 	// request. The next request fails with it; otherwise connections would be made without end.
 	failedEarly error
@@ -86,6 +85,8 @@ func (p *Pool) addHTTP2(t *Target, all []http2Request, verdict func(*stream) (in
 
 func (l *http2Lane) connected() bool { return l.conn != nil }
 
+func (l *http2Lane) working() bool { return l.active+len(l.again) > 0 }
+
 func (l *http2Lane) close() {
 	for c := range l.open {
 		c.close()
@@ -114,7 +115,6 @@ func (l *http2Lane) begin(due, now time.Time) {
 		l.again = append(l.again, r)
 		l.connect()
 	}
-	l.count()
 }
 
 // done is the end of a request that has no stream.
@@ -125,13 +125,6 @@ func (l *http2Lane) done(r repeat, now time.Time, err error) {
 func (l *http2Lane) connect() {
 	l.dialing = true
 	l.loop.connect(l)
-}
-
-// count corrects the loop's number of requests under way.
-func (l *http2Lane) count() {
-	n := l.active + len(l.again)
-	l.loop.active += n - l.counted
-	l.counted = n
 }
 
 // repeated returns a request that is to be sent again, if there is one.
@@ -187,7 +180,6 @@ func (l *http2Lane) settle(now time.Time) {
 		to.start(r, now)
 		to.wantsFlush()
 	}
-	l.count()
 	if l.room() {
 		l.loop.freeAgain(l, now)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,6 @@ type loop struct {
 	limit     limit
 	ctx       context.Context
 	work      *Work
-	active    int          // requests under way
 	next      claimed      // the next request
 	unwritten []*http2Conn // those with something to write
 	buffers
@@ -51,6 +51,8 @@ type lane interface {
 	connected() bool
 	// room reports whether the lane takes another request.
 	room() bool
+	// working reports whether the lane has a request.
+	working() bool
 	// begin begins a request.
 	begin(due, now time.Time)
 	// adopt takes a new connection.
@@ -235,7 +237,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 			l.giveUp(ctx.Err())
 			return
 		}
-		if l.next.over && l.active == 0 {
+		if l.next.over && !slices.ContainsFunc(l.lanes, lane.working) {
 			return
 		}
 		events := l.wait(l.patience(now))
@@ -318,7 +320,7 @@ func (l *loop) patience(now time.Time) time.Duration {
 	if l.next.is {
 		d = min(d, l.next.due.Sub(now))
 	}
-	if l.limit.timeout > 0 && l.active > 0 {
+	if l.limit.timeout > 0 {
 		d = min(d, l.limit.expires.Sub(now))
 	}
 	return max(d, 0)

@@ -31,14 +31,17 @@ func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
 // time. The line then calls sent or unclaim. Without a rate a request is due now.
 func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 	r := w.run
-	r.pacing.Lock()
-	defer r.pacing.Unlock()
 	if r.ctx.Err() != nil {
 		return time.Time{}, false
 	}
+	if !r.paced() && r.plan.Most == 0 { // a lock would cost a twentieth of a request by HTTP/2
+		return now, now.Before(r.end)
+	}
+	r.pacing.Lock()
+	defer r.pacing.Unlock()
 	if !r.paced() {
 		r.planned++
-		return now, now.Before(r.end) && (r.plan.Most == 0 || r.planned <= r.plan.Most)
+		return now, now.Before(r.end) && r.planned <= r.plan.Most
 	}
 	offset, ok := r.arrive()
 	if ok {
