@@ -132,7 +132,7 @@ func (g group) measure(ctx context.Context, p peers, servers []*server, o option
 			if i > 0 {
 				beside = ratio.format("%.2fx")
 			}
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %.0f | %s |\n", g.name, s.name, names[one.peer], perCPU.format("%.0f"), perSecond.median(), beside)
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %.0f | %s |\n", g.name, s.name, strings.Replace(one.peer, "postage", "postage load", 1), perCPU.format("%.0f"), perSecond.median(), beside)
 		}
 	}
 	return nil

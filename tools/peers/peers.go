@@ -30,9 +30,6 @@ var all = []peer{
 	{"ghz", "go build github.com/bojand/ghz/cmd/ghz"},
 }
 
-// names maps the programs to their names in the tables.
-var names = map[string]string{"postage": "postage load", "wrk": "wrk", "h2load": "h2load", "vegeta": "vegeta", "k6": "k6", "fortio": "fortio", "oha": "oha", "ghz": "ghz"}
-
 func peerNames() (names []string) {
 	for _, p := range all[1:] {
 		names = append(names, p.name)
@@ -74,9 +71,13 @@ func install(ctx context.Context, folder, wanted string) (peers, error) {
 		p.paths[one.name] = path
 	}
 	return p, errors.Join(
+		os.WriteFile(p.body(), []byte(body), 0o600),
 		os.WriteFile(filepath.Join(folder, "script.js"), []byte(script), 0o600),
 		os.WriteFile(filepath.Join(folder, "hello.proto"), []byte(protoFile), 0o600))
 }
+
+// body is the file with the body of requests.
+func (p peers) body() string { return filepath.Join(p.folder, "body.json") }
 
 // write writes the file that tells vegeta where to send requests.
 func (p peers) write(url string) error {

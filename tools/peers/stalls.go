@@ -148,22 +148,12 @@ func execute(ctx context.Context, program string, args ...string) (text []byte, 
 	return stdout.Bytes(), o, err
 }
 
-// bodyFile writes a file with the request's body.
-func (p peers) bodyFile() (string, error) {
-	path := filepath.Join(p.folder, "body.json")
-	return path, os.WriteFile(path, []byte(body), 0o600)
-}
-
 var fixedSeconds = fmt.Sprintf("%.0fs", fixedFor.Seconds())
 
 // load runs postage load.
 func (p peers) load(rate string, args ...string) stallGenerator {
 	return stallGenerator{"postage", "postage load", func(ctx context.Context, s *greeter) (o outcome, err error) {
-		file, err := p.bodyFile()
-		if err != nil {
-			return o, err
-		}
-		args := append([]string{"load", "--rate", rate, "--duration", fixedSeconds, "--body", "@" + file, "--json"}, args...)
+		args := append([]string{"load", "--rate", rate, "--duration", fixedSeconds, "--body", "@" + p.body(), "--json"}, args...)
 		text, o, failed := execute(ctx, p.paths["postage"], append(args, s.url())...)
 		var r struct {
 			Requests, Failed, Achieved float64
@@ -187,12 +177,8 @@ func (p peers) load(rate string, args ...string) stallGenerator {
 // vegeta sends at a rate; a second program reports.
 func (p peers) vegeta(rate string, args ...string) stallGenerator {
 	return stallGenerator{"vegeta", "vegeta", func(ctx context.Context, s *greeter) (o outcome, err error) {
-		file, err := p.bodyFile()
-		if err != nil {
-			return o, err
-		}
 		targets, results := filepath.Join(p.folder, "stalltargets"), filepath.Join(p.folder, "results")
-		if err := os.WriteFile(targets, fmt.Appendf(nil, "POST %s\n@%s\n", s.url(), file), 0o600); err != nil {
+		if err := os.WriteFile(targets, fmt.Appendf(nil, "POST %s\n@%s\n", s.url(), p.body()), 0o600); err != nil {
 			return o, err
 		}
 		args := append([]string{"attack", "-targets", targets, "-output", results, "-rate", rate, "-duration", fixedSeconds}, args...)
@@ -259,13 +245,9 @@ var h2loadCount = regexp.MustCompile(`(\d+) succeeded, (\d+) failed, (\d+) error
 // when it was sent, whenever it was due.
 func (p peers) h2load() stallGenerator {
 	return stallGenerator{"h2load", "h2load --rps, from when a request was sent", func(ctx context.Context, s *greeter) (o outcome, err error) {
-		file, err := p.bodyFile()
-		if err != nil {
-			return o, err
-		}
 		log := filepath.Join(p.folder, "h2load.log")
 		_ = os.Remove(log)
-		text, o, err := execute(ctx, p.paths["h2load"], "-t1", "-d", file, "-c", "1", "-m", "200", "--rps", strconv.Itoa(stallRate),
+		text, o, err := execute(ctx, p.paths["h2load"], "-t1", "-d", p.body(), "-c", "1", "-m", "200", "--rps", strconv.Itoa(stallRate),
 			"-n", strconv.Itoa(stallRate*int(fixedFor.Seconds())), "--log-file", log, s.url())
 		if err != nil {
 			return o, err
