@@ -149,7 +149,7 @@ func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessag
 			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
 		}
 	}
-	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
+	say(cmd, "%d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
 	return haveNow(now, proven, lost)
 }
 
