@@ -242,7 +242,7 @@ var pool = sync.Pool{New: func() any {
 
 // put keeps the buffers, unless a large value has made them large.
 func (b *buffers) put() {
-	const limit = 2 << 20
+	const limit = 5 << 20
 	if cap(b.values) > limit {
 		b.values = make([]byte, 0, 1024)
 	}

@@ -102,28 +102,46 @@ func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key
 	return dst, true
 }
 
+// plain adds the plain bytes of a value, or a reference to them.
+func (c *chunk) plain(col *column, s string, refers bool) {
+	c.data = binary.BigEndian.AppendUint32(c.data, uint32(col.prefix()+len(s)))
+	if col.prefix() == 1 {
+		c.data = append(c.data, 1)
+	}
+	if refers {
+		c.refs = append(c.refs, referred{len(c.data), s})
+		c.referred += len(s)
+	} else {
+		c.data = append(c.data, s...)
+	}
+}
+
+// endRow ends a row whose values have been added.
+func (c *chunk) endRow() { c.ends = append(c.ends, rowEnd{len(c.data), len(c.refs), c.referred}) }
+
 // add encodes a row at the end of the chunk. After an error the chunk is as before. sent says that
 // the chunk is sent before the row can change.
 func (e *encoder) add(c *chunk, row []any, sent bool) error {
 	start := c.start(c.rows())
 	for i, v := range row {
-		col := &e.columns[i]
-		if s, ok := col.shape.plain(v); ok && e.refers(i, s, v, sent) && len(s) < maxValue {
-			c.data = binary.BigEndian.AppendUint32(c.data, uint32(col.prefix()+len(s)))
-			if col.prefix() == 1 {
-				c.data = append(c.data, 1)
-			}
-			c.refs = append(c.refs, referred{len(c.data), s})
-			c.referred += len(s)
-			continue
-		}
-		data, err := e.append(c.data, i, v)
-		if err != nil {
+		if err := e.addValue(c, i, v, sent); err != nil {
 			c.data, c.refs, c.referred = c.data[:start.data], c.refs[:start.refs], start.referred
-			return &rowError{c.first + c.rows(), col.name, err}
+			return &rowError{c.first + c.rows(), e.columns[i].name, err}
 		}
+	}
+	c.endRow()
+	return nil
+}
+
+func (e *encoder) addValue(c *chunk, i int, v any, sent bool) error {
+	col := &e.columns[i]
+	if s, ok := col.shape.plain(v); ok && e.refers(i, s, v, sent) && len(s) < maxValue {
+		c.plain(col, s, true)
+		return nil
+	}
+	data, err := e.append(c.data, i, v)
+	if err == nil {
 		c.data = data
 	}
-	c.ends = append(c.ends, rowEnd{len(c.data), len(c.refs), c.referred})
-	return nil
+	return err
 }

@@ -260,10 +260,9 @@ func (e *encoder) size(row []any) (n, referred int) {
 
 // refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. A
 // chunk always copies keys, and bytes that may change before it is sent. What is sent at once can
-// be large: it is copied only where a reference takes more.
+// be large: less of it is copied.
 func (e *encoder) refers(i int, s string, v any, sent bool) bool {
-	const small = 16
-	return (sent && len(s) >= small || len(s) >= minReferred && constant(v)) && (e.isKey == nil || !e.isKey[i])
+	return (sent && len(s) >= minSent || len(s) >= minReferred && constant(v)) && (e.isKey == nil || !e.isKey[i])
 }
 
 // encode has the type map append v. The result is nil for NULL.

@@ -112,22 +112,25 @@ func (b *buffers) encodeArgs(conn *pgx.Conn, st *statement, args []any) error {
 		return fmt.Errorf("%d arguments for %d parameters", len(args), len(st.types))
 	}
 	e := encoder{m: conn.TypeMap(), columns: st.params, either: true}
+	b.chunk.reset(0)
 	for i, v := range args {
 		c := &e.columns[i]
+		if s, null, ok := textOf(v); ok && !null && len(s) < maxValue {
+			c.shape, c.format = shapeText, textFormat
+			b.chunk.plain(c, s, len(s) >= minSent)
+			continue
+		}
 		c.shape, c.format = st.shapes[i], textFormat
-		if _, null, ok := textOf(v); ok && !null {
-			c.shape = shapeText
-		} else if _, plain := c.shape.plain(v); !plain || c.shape == shapeBytea {
+		if _, plain := c.shape.plain(v); !plain || c.shape == shapeBytea {
 			if c.format = e.m.FormatCodeForOID(c.oid); c.shape >= shapeInt2 || c.shape == shapeBytea {
 				c.format = binaryFormat
 			}
 		}
+		if err := e.addValue(&b.chunk, i, v, true); err != nil {
+			return &rowError{-1, c.name, err}
+		}
 	}
-	b.chunk.reset(0)
-	if err := e.add(&b.chunk, args, true); err != nil {
-		err.(*rowError).row = -1
-		return err
-	}
+	b.chunk.endRow()
 	b.formats = b.formats[:0]
 	for _, c := range e.columns {
 		b.formats = append(b.formats, byte(c.format))

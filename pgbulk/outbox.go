@@ -9,6 +9,9 @@ const (
 	// minReferred is the size in bytes from which a value is referred to instead of copied. For a
 	// smaller one, an entry in the vector costs more than the copy.
 	minReferred = 2 << 10
+	// minSent is that size in a chunk that is sent at once: 65,535 smaller parameters fit into a
+	// buffer that is kept.
+	minSent = 64
 	// maxHeld is how many bytes are referred to before they are written, and so how long a CopyData
 	// message is.
 	maxHeld = 1 << 20
