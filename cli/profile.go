@@ -32,6 +32,7 @@ type profileFlags struct {
 	corePrice float64
 	against   []string
 	requests  []float64
+	html      string
 }
 
 func profileCommand() *cobra.Command {
@@ -67,7 +68,9 @@ What a change would save is that share times a measured ratio: of --record, else
 	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
 	flags.StringArrayVar(&f.against, "against", nil, "`profile` from before a change: print what moved; may be repeated")
 	flags.Float64SliceVar(&f.requests, "requests", nil, "with --against: how many `requests` the new profiles are of, and the old: NEW,OLD")
-	f.register(cmd)
+	flags.StringVar(&f.html, "html", "", "write a page to `file`: a bar, a flame graph by owners, the tables")
+	f.register(cmd, "html")
+	cmd.MarkFlagsMutuallyExclusive("against", "html")
 	return cmd
 }
 
@@ -107,6 +110,9 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	s.Predict(table, costs, f.anyFormat, f.corePrice)
 	for i := range s.Sites {
 		s.Sites[i].Checks = checksOf(&s.Sites[i])
+	}
+	if f.html != "" {
+		return writeFile(f.html, func(w io.Writer) error { return report.ProfileHTML(w, s) })
 	}
 	return report.Profile(cmd.OutOrStdout(), s, f.form(cmd))
 }

@@ -54,16 +54,20 @@ type attributor struct {
 // collecting are the runtime's functions under which nothing but collection is done.
 var collecting = []string{"gcBgMarkWorker", "bgsweep", "bgscavenge", "gcMarkTermination", "gcDrain"}
 
-// of finds the place of a stack, whose first frame is the innermost, and whether it is a garbage
-// collection's part that the place does itself (an assist).
-func (a *attributor) of(s *profile.Sample) (p place, assist bool) {
-	p.kind = unknown
-	var stack []*frame
+// stack are a sample's frames, the innermost first.
+func (a *attributor) stack(s *profile.Sample) (stack []*frame) {
 	for _, location := range s.Location {
 		for i := range location.Line {
 			stack = append(stack, a.frame(location.Line[i].Function))
 		}
 	}
+	return stack
+}
+
+// of finds the place of a stack, whose first frame is the innermost, and whether it is a garbage
+// collection's part that the place does itself (an assist).
+func (a *attributor) of(stack []*frame) (p place, assist bool) {
+	p.kind = unknown
 	at := -1
 	for i, f := range stack {
 		if f.pkg == "runtime" {
@@ -109,6 +113,9 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 			continue
 		}
 		p.owner, p.now = f.owner, cmp.Or(p.now, f.owner.Contender)
+		if f.owner.Contender == unmeasured {
+			p.now = unmeasured
+		}
 		if does := direction(f); does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = does
 		}
@@ -129,6 +136,9 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		}
 	}
 }
+
+// unmeasured is the contender of work that the library's rows do not measure.
+const unmeasured = "?"
 
 var (
 	decodes = regexp.MustCompile(`(?i)unmarshal|decod|pars|^get|read|scan|inflat|decompress|uncompress|valid|unpack|consume|recv|receive`)
@@ -171,15 +181,24 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	unescape := strings.NewReplacer("%2e", ".").Replace
 	f.pkg, f.name = printable(unescape(fn.Name[:slash+dot])), printable(unescape(fn.Name[slash+dot+1:]))
 	f.typ, f.method = methodOf(f.name)
-	f.owner = a.table.of(f)
-	if f.owner == nil {
+	// What a generic function of the standard library is made of bears its caller's package.
+	_, folder, _ := cutLast(f.file, "/src/")
+	if folder, _, _ = cutLast(folder, "/"); folder != "" && folder != f.pkg {
+		if o := a.table.byPath[folder]; o != nil && o.Stage == helper {
+			f.owner = o
+			return f
+		}
+	}
+	if f.owner = a.table.of(f); f.owner == nil {
 		f.owner = a.library(f)
 	}
 	return f
 }
 
 // outer is the name of the function that a closure is in, or its own.
-func (f *frame) outer() string { return closure.ReplaceAllString(f.name, "") }
+func (f *frame) outer() string {
+	return closure.ReplaceAllString(bracketed.ReplaceAllString(f.name, "[...]"), "")
+}
 
 // methodOf is the type, "" for none, and the name of the function that a name is of, or that a
 // closure is in: "(*Order[...]).Marshal.func1" is Order and Marshal.
@@ -192,7 +211,7 @@ func methodOf(name string) (typ, method string) {
 }
 
 var (
-	bracketed  = regexp.MustCompile(`\[.*\]`)
+	bracketed  = regexp.MustCompile(`\[.+\]`)
 	dotVersion = regexp.MustCompile(`^\.v[0-9]+\.`)
 	closure    = regexp.MustCompile(`(\.(func|gowrap)[0-9]|-fm$|-range[0-9]).*$`)
 )

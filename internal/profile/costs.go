@@ -130,33 +130,6 @@ func readCosts(r io.Reader) (*Costs, error) {
 	return c, lines.Err()
 }
 
-// write writes what readCosts reads.
-func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
-	for _, one := range c.cases {
-		var names []string
-		for name := range one.rows {
-			if keep(name) || name == one.floor {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			mark, does := "", one.does
-			if name == one.floor {
-				mark = "*"
-			}
-			if does == "" {
-				does = "-"
-			}
-			x := one.rows[name]
-			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes, x.size); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // row is what measures a library in the case: its contender, or that without its last settings.
 func (c *costCase) row(contender string) (figure, bool) {
 	for contender != "" {

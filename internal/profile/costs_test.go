@@ -3,7 +3,10 @@ package profile
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,4 +65,31 @@ func TestShippedCosts(t *testing.T) {
 			t.Errorf("%s: of %d messages", want, messages[want])
 		}
 	}
+}
+
+// write writes what readCosts reads.
+func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
+	for _, one := range c.cases {
+		var names []string
+		for name := range one.rows {
+			if keep(name) || name == one.floor {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			mark, does := "", one.does
+			if name == one.floor {
+				mark = "*"
+			}
+			if does == "" {
+				does = "-"
+			}
+			x := one.rows[name]
+			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes, x.size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ type Owner struct {
 	// encoding, or reading and writing what is sent.
 	Operation string
 	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
-	// another library that works alike.
+	// another library that works alike; "?" for a function whose work is not what is measured.
 	Contender string
 }
 
@@ -98,7 +98,7 @@ func (t *Owners) of(f *frame) *Owner {
 func (t *Owners) formats() map[string]string {
 	all := map[string]string{uncompressed: "plain"}
 	for _, o := range t.byPath {
-		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) {
+		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && o.Contender != unmeasured {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
 		}
 	}

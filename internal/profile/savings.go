@@ -55,7 +55,7 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 		site := &s.Sites[i]
 		measured, other := strings.CutPrefix(site.Now, alike)
 		for _, costs := range from {
-			if measured == "" || len(site.Savings) > 0 {
+			if measured == "" || measured == unmeasured || len(site.Savings) > 0 {
 				break
 			}
 			for _, name := range slices.Sorted(maps.Keys(formats)) {

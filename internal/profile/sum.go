@@ -51,6 +51,7 @@ type Shares struct {
 
 // counted is what intervals are made of.
 type counted struct {
+	Flame          *Flame `json:"-"`
 	total, samples float64
 	each           []map[Key]float64 // by profile of CPU time: ns of each operation
 }
@@ -94,20 +95,21 @@ type sums struct{ cpu, assist, samples, bytes float64 }
 func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
-	at := func(s *profile.Sample) (*sums, place, bool) {
-		p, assist := a.of(s)
+	at := func(stack []*frame) (*sums, place, bool) {
+		p, assist := a.of(stack)
 		if places[p] == nil {
 			places[p] = &sums{}
 		}
 		return places[p], p, assist
 	}
 	s := &Summary{Version: 1}
+	s.Flame = &Flame{Name: "all", Stage: other}
 	bytes, cores, timed := 0.0, 0.0, true
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
 			for _, sample := range source.Sample {
-				to, _, _ := at(sample)
+				to, _, _ := at(a.stack(sample))
 				to.bytes += positive(sample.Value[source.value])
 				bytes += positive(sample.Value[source.value])
 			}
@@ -115,7 +117,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 		}
 		each, before := map[Key]float64{}, s.total
 		for _, sample := range source.Sample {
-			to, p, assist := at(sample)
+			stack := a.stack(sample)
+			to, p, assist := at(stack)
 			ns, n := positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
 			if assist {
@@ -124,6 +127,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			} else {
 				each[p.key()] += ns
 			}
+			s.Flame.burn(stack, &p, ns)
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
 		s.each, s.Profiles = append(s.each, each), s.Profiles+1
@@ -139,6 +143,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	if bytes > 0 {
 		s.Allocated = &bytes
 	}
+	s.Flame.settle(s.total, 0.001)
 	s.add(places, bytes)
 	return s, nil
 }
@@ -177,6 +182,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 			background += x.cpu
 		}
 	}
+	now := contenders(places)
 	var messages, garbage, own, others, idle, lost sums
 	caused := 0.0
 	parts, sites := map[Key]*Site{}, map[place]*Site{}
@@ -200,6 +206,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 		if of == &messages {
 			caused += code.assist
 		}
+		p.now = now[p.without()]
 		for _, site := range []*Site{held(parts, p.key()), held(sites, p)} {
 			if tallies[site] == nil {
 				tallies[site] = &sums{}
@@ -223,6 +230,31 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 	s.list(parts, sites)
 }
 
+// without is the place for any contender.
+func (p place) without() place {
+	p.now = ""
+	return p
+}
+
+// contenders are those that most of a place's time goes to, or none if a quarter of it is not
+// measured: the rest is what prepares it, such as finding where the input ends.
+func contenders(places map[place]*sums) map[place]string {
+	now, most, all := map[place]string{}, map[place]float64{}, map[place]float64{}
+	for p, x := range places {
+		all[p.without()] += x.cpu
+	}
+	for p, x := range places {
+		q, cpu := p.without(), x.cpu
+		if p.now == unmeasured && 4*cpu >= all[q] {
+			cpu = math.Inf(1)
+		}
+		if cpu > most[q] || cpu == most[q] && p.now > now[q] {
+			now[q], most[q] = p.now, cpu
+		}
+	}
+	return now
+}
+
 // list sorts what was added up, the largest first.
 func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
 	for _, site := range parts {
@@ -233,7 +265,7 @@ func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
 		}
 	}
 	for _, site := range sites {
-		if site.Stage != other {
+		if site.Stage != other && site.All() > 0 {
 			s.Sites = append(s.Sites, *site)
 		}
 	}

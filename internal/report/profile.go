@@ -24,19 +24,34 @@ func Profile(w io.Writer, s *profile.Summary, form Form) error {
 		d.printf("\n")
 	}
 	d.paragraph("", profileRest(s))
-	var sites []profile.Site
+	sites := worthy(s)
+	table(d, "", siteColumns(), sites, nil)
+	if small := len(s.Sites) - len(sites); small > 0 {
+		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
+	}
+	d.savings(s, sites)
+	for i, command := range checks(sites) {
+		if i == 0 {
+			d.printf("\n")
+			d.title("To check it:")
+		}
+		if d.Markdown {
+			d.printf("- %s\n", code(command))
+		} else {
+			d.printf("  %s\n", command)
+		}
+	}
+	return d.writeTo(w)
+}
+
+// worthy are the sites where a change may be worth it.
+func worthy(s *profile.Summary) (sites []profile.Site) {
 	for _, site := range s.Sites {
 		if site.All() >= profile.WorthIt {
 			sites = append(sites, site)
 		}
 	}
-	table(d, "", siteColumns(s), sites, nil)
-	if small := len(s.Sites) - len(sites); small > 0 {
-		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
-	}
-	d.savings(s, sites)
-	d.checks(sites)
-	return d.writeTo(w)
+	return sites
 }
 
 // profileHeadline says the whole in a sentence.
@@ -90,7 +105,7 @@ func profileRest(s *profile.Summary) string {
 // fewSamples is how many samples leave a share of a tenth open by a third of it.
 const fewSamples = 300
 
-func siteColumns(s *profile.Summary) []column[profile.Site] {
+func siteColumns() []column[profile.Site] {
 	return []column[profile.Site]{
 		texts("where", siteName),
 		texts("does", func(x profile.Site) string { return x.String() }),
@@ -124,9 +139,10 @@ type saving struct {
 // mostSavings is how many savings an operation shows; of several places, each shows one.
 const mostSavings = 3
 
-func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
-	var all []saving
-	shown, from := map[profile.Key]int{}, map[string]bool{}
+// savingsOf are the savings to show, and where their ratios are from.
+func savingsOf(s *profile.Summary, sites []profile.Site) (all []saving, from map[string]bool) {
+	shown := map[profile.Key]int{}
+	from = map[string]bool{}
 	for _, x := range s.Everywhere {
 		if shown[x.Key]++; shown[x.Key] <= mostSavings && x.Saves.Value > 0 {
 			all = append(all, saving{fmt.Sprintf("%s, all %d places", x.Key, x.Places), x.Saving})
@@ -140,18 +156,21 @@ func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 		}
 		for j, x := range sites[i].Savings {
 			if j < most && x.Saves.Value > 0 {
-				all = append(all, saving{siteName(sites[i]), x})
+				where := siteName(sites[i])
+				if sites[i].Function == "" {
+					where = sites[i].String()
+				}
+				all = append(all, saving{where, x})
 				from[x.From] = true
 			}
 		}
 	}
-	if len(all) == 0 {
-		d.paragraph("", "No other library is known to do one of these for less.")
-		return
-	}
-	d.printf("\n")
-	d.title("What a change would save of all CPU time:")
-	columns := []column[saving]{
+	return all, from
+}
+
+// savingColumns are those of the table of savings.
+func savingColumns() []column[saving] {
+	return []column[saving]{
 		texts("where", func(x saving) string { return x.where }),
 		texts("instead", func(x saving) string {
 			text := record.Short(x.Contender)
@@ -175,29 +194,30 @@ func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 		}).when(lastly),
 		texts("by", func(x saving) string { return fmt.Sprintf("%s, %s", x.From, words.Counted(x.Messages, "message")) }).when(ifRoom),
 	}
-	table(d, "", columns, all, nil)
+}
+
+func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
+	all, from := savingsOf(s, sites)
+	if len(all) == 0 {
+		d.paragraph("", "No other library is known to do one of these for less.")
+		return
+	}
+	d.printf("\n")
+	d.title("What a change would save of all CPU time:")
+	table(d, "", savingColumns(), all, nil)
 	d.note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
 }
 
 // checks are the commands that check what was predicted.
-func (d *doc) checks(sites []profile.Site) {
-	said := map[string]bool{}
+func checks(sites []profile.Site) (commands []string) {
 	for _, site := range sites {
 		for _, command := range site.Checks {
-			if len(said) == 0 {
-				d.printf("\n")
-				d.title("To check it:")
+			if !slices.Contains(commands, command) {
+				commands = append(commands, command)
 			}
-			switch {
-			case said[command]:
-			case d.Markdown:
-				d.printf("- %s\n", code(command))
-			default:
-				d.printf("  %s\n", command)
-			}
-			said[command] = true
 		}
 	}
+	return commands
 }
 
 // share is a part of all CPU time with its interval: "11.8% (10.9–12.8)".

@@ -14,7 +14,7 @@ func profiled() *profile.Summary {
 	around := func(x float64) verdict.Interval { return verdict.Interval{Value: x, Low: 0.9 * x, High: 1.1 * x} }
 	decode := profile.Key{Stage: "encode", Does: "decode", Operation: "JSON"}
 	http := profile.Part{Key: profile.Key{Stage: "send", Operation: "HTTP"}, Share: around(0.2), Garbage: number(0.01)}
-	return &profile.Summary{
+	s := &profile.Summary{
 		Version: 1, CPUSeconds: 186, Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9),
 		Shares:     profile.Shares{Messages: around(0.41), Garbage: around(0.14), MessagesGarbage: number(0.61), Own: around(0.29), Others: around(0.04), Runtime: around(0.119), Unknown: around(0.001)},
 		Parts:      []profile.Part{http, {Key: decode, Share: around(0.125), Garbage: number(0.04)}},
@@ -30,10 +30,18 @@ func profiled() *profile.Summary {
 			{Part: profile.Part{Key: decode, Share: around(0.007), Garbage: number(0.001)}, Library: "encoding/json", Function: "main.config", Package: "main"},
 		},
 	}
+	s.Flame = &profile.Flame{Name: "all", Stage: "other", Share: 1, Calls: []*profile.Flame{
+		{Name: "net/http", Stage: "send", Share: 0.8, Calls: []*profile.Flame{{Name: "main.(*Server).ServeHTTP", Share: 0.6, Calls: []*profile.Flame{{Name: "encoding/json", Stage: "encode", Share: 0.125}}}}}, {Name: "garbage", Stage: "other", Share: 0.14}}}
+	return s
 }
 
 // A summary in a terminal of 80 columns, wide, as Markdown and as JSON, and what moved.
 func TestProfile(t *testing.T) {
+	var page bytes.Buffer
+	if err := ProfileHTML(&page, profiled()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "profile.html", page.Bytes())
 	moves := &profile.Moves{Version: 1, Unit: profile.PerRequest,
 		Moves: []profile.Move{{Key: profile.Key{Stage: "encode", Does: "decode", Operation: "JSON"}, Old: 52000, New: 12000, Moved: verdict.Interval{Value: -40000, Low: -41000, High: -39000}}},
 		Total: profile.Move{Key: profile.Key{Stage: "other", Operation: "all"}, Old: 90000, New: 50100, Moved: verdict.Interval{Value: -39900, Low: -43000, High: -36000}}}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"html/template"
+	"io"
+	"strings"
+
+	"postage/internal/profile"
+	"postage/internal/verdict"
+)
+
+// A tile is a rectangle of a page's bar or flame graph, in the units of its SVG.
+type tile struct {
+	X, Y, Width        float64
+	Class, Name, Title string
+}
+
+const (
+	profileWidth = 1000
+	tileHeight   = 22
+	letterWidth  = 7.2 // about
+)
+
+// ProfileHTML writes a page: a bar of the CPU time by stage, the tables, and a flame graph folded
+// to owners. It is self-contained: no network, no scripts.
+func ProfileHTML(w io.Writer, s *profile.Summary) error {
+	t, err := template.New("profile.gohtml").ParseFS(pageFiles, "page/profile.gohtml")
+	if err != nil {
+		return err
+	}
+	style, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return err
+	}
+	sites := worthy(s)
+	v := struct {
+		Style                  template.CSS
+		Head, Rest             string
+		Bar, Flame             []tile
+		Height                 float64
+		SiteHeads, SavingHeads []string
+		Sites, Savings         [][]string
+		Checks                 []string
+	}{Style: template.CSS(style), Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
+	v.SiteHeads, v.Sites = cellsOf(siteColumns(), sites)
+	savings, _ := savingsOf(s, sites)
+	v.SavingHeads, v.Savings = cellsOf(savingColumns(), savings)
+	v.Flame = flameTiles(nil, s.Flame, 0, 0, &v.Height)
+	return t.Execute(w, v)
+}
+
+// profileBar is all CPU time by stage.
+func profileBar(s *profile.Summary) (tiles []tile) {
+	x := 0.0
+	add := func(name, class string, share float64) {
+		if width := share * profileWidth; width > 0 {
+			tiles = append(tiles, newTile(x, 0, width, class, name, share))
+			x += width
+		}
+	}
+	for _, stage := range []string{"encode", "seal", "send", "store", "apply"} {
+		sum := 0.0
+		for _, p := range s.Parts {
+			if p.Stage == stage {
+				sum += p.Share.Value
+			}
+		}
+		add(stage, stage, sum)
+	}
+	for _, p := range []struct {
+		name  string
+		share verdict.Interval
+	}{{"garbage", s.Garbage}, {"own", s.Own}, {"other libraries", s.Others}, {"runtime", s.Runtime}, {"not attributed", s.Unknown}} {
+		class, _, _ := strings.Cut(p.name, " ")
+		add(p.name, class, p.share.Value)
+	}
+	return tiles
+}
+
+func newTile(x, y, width float64, class, name string, share float64) tile {
+	title := name + ", " + tenths(share)
+	if most := int(width / letterWidth); most < 4 {
+		name = ""
+	} else {
+		name = middle(name, most)
+	}
+	return tile{x, y, width, class, name, title}
+}
+
+// flameTiles adds a node's tile and those of what it calls, and finds how high they are.
+func flameTiles(tiles []tile, f *profile.Flame, x float64, depth int, height *float64) []tile {
+	y, class := float64(depth*tileHeight), f.Stage
+	if class == "" {
+		class = "own"
+	}
+	*height = max(*height, y+tileHeight)
+	tiles = append(tiles, newTile(x, y, f.Share*profileWidth, class, f.Name[strings.LastIndexByte(f.Name, '/')+1:], f.Share))
+	for _, one := range f.Calls {
+		tiles = flameTiles(tiles, one, x, depth+1, height)
+		x += one.Share * profileWidth
+	}
+	return tiles
+}
+
+// cellsOf are the titles and texts of columns.
+func cellsOf[T any](columns []column[T], rows []T) (heads []string, cells [][]string) {
+	for _, c := range columns {
+		heads = append(heads, c.title)
+	}
+	for _, row := range rows {
+		var line []string
+		for _, c := range columns {
+			line = append(line, c.text(row))
+		}
+		cells = append(cells, line)
+	}
+	return heads, cells
+}
