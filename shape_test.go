@@ -47,8 +47,6 @@ var wideTypes = []string{
 	"internal/verdict/changes.go Change",
 	"lab/conductor.go runCase",
 	"load/load.go Plan",
-	"load/load.go Result",
-	"load/part.go Part",
 	"load/target.go Target",
 	"pgbulk/options.go UpsertOptions",
 	"record/machine.go Machine",

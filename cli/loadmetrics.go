@@ -38,14 +38,12 @@ type loadMetrics struct {
 	began                                      time.Time
 	latency, answers, failures, target, misses *prometheus.Desc
 
-	mu       sync.Mutex
-	count    uint64
-	sum      float64
-	classic  map[float64]uint64
-	native   map[int]int64
-	statuses map[int]int64
-	errors   map[string]int64
-	targets  []load.TargetResult
+	mu      sync.Mutex
+	count   uint64
+	sum     float64
+	classic map[float64]uint64
+	native  map[int]int64
+	last    load.Interval
 }
 
 func newLoadMetrics() *loadMetrics {
@@ -70,7 +68,7 @@ func newLoadMetrics() *loadMetrics {
 func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.statuses, m.errors, m.targets = in.Statuses, in.Errors, in.Targets
+	m.last = in
 	for _, bar := range in.Latency.Distribution() {
 		if bar.Count == 0 {
 			continue
@@ -98,10 +96,10 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
 		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
 	}
-	for status, n := range m.statuses {
+	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
 	}
-	for _, t := range m.targets {
+	for _, t := range m.last.Targets {
 		seconds := map[float64]float64{}
 		for _, q := range load.Percentiles {
 			seconds[q/100] = float64(t.Latency.ValueAtQuantile(q)) / 1e6
@@ -109,7 +107,7 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstSummary(m.target, uint64(t.Done), t.Latency.Mean()*float64(t.Done)/1e6, seconds, t.Name)
 		to <- prometheus.MustNewConstMetric(m.misses, prometheus.CounterValue, float64(t.Failed), t.Name)
 	}
-	for why, n := range m.errors {
+	for why, n := range m.last.Errors {
 		to <- prometheus.MustNewConstMetric(m.failures, prometheus.CounterValue, float64(n), why)
 	}
 }

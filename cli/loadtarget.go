@@ -40,7 +40,6 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 		if t.Requests, err = load.ReadTargets(f.targets); err != nil {
 			return nil, nil, stop, fmt.Errorf("--targets: %w", err)
 		}
-		withHeader(t.Requests, t.Request.Header)
 	case f.replay != "":
 		replay, err := load.ReadReplay(f.replay, u, f.speed)
 		if err != nil {
@@ -50,7 +49,6 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", replay.LeftOut, f.replay)
 		}
 		t.Requests, pacer = replay.Requests, replay.Pacer()
-		withHeader(t.Requests, t.Request.Header)
 	case u == nil:
 		if stop, err = f.builtIn(cmd.Context(), t); err != nil {
 			return nil, nil, stop, err
@@ -58,6 +56,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 	default:
 		t.Request.URL = u
 	}
+	withHeader(t.Requests, t.Request.Header)
 	return t, pacer, stop, f.fillIn(t)
 }
 

@@ -187,7 +187,9 @@ func (l *http2Lane) settle(now time.Time) {
 
 func (l *http2Lane) expire(now time.Time) (next time.Time) {
 	for c := range l.open {
-		next = sooner(next, now.Add(c.expire(now)))
+		if at := now.Add(c.expire(now)); next.IsZero() || at.Before(next) {
+			next = at
+		}
 		c.settle(now, nil)
 	}
 	return next

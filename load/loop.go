@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"runtime"
@@ -241,7 +240,10 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 			return
 		}
 		events := l.wait(l.patience(now))
-		now = l.handle(events, time.Now())
+		if len(events) == 0 || events[0].number < 0 || !events[0].readable { // reading tells the time
+			now = time.Now()
+		}
+		now = l.handle(events, now)
 		if l.limit.timeout > 0 && !now.Before(l.limit.expires) {
 			l.limit.expires = now.Add(l.limit.timeout)
 			for _, one := range l.lanes {
@@ -387,12 +389,4 @@ func (l *loop) wait(d time.Duration) []event {
 		d -= first
 	}
 	return l.poller.poll(d, false)
-}
-
-// sooner returns the earlier of two times, of which the zero time is none.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return cmp.Or(a, b)
 }

@@ -107,12 +107,6 @@ func (c *cache[K, V]) remove(number uint32) {
 	c.free = append(c.free, number)
 }
 
-func (c *cache[K, V]) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.numbers)
-}
-
 // close forgets every entry, and what is put in from now on.
 func (c *cache[K, V]) close() {
 	c.mu.Lock()

@@ -63,5 +63,3 @@ func (t *table[K, V]) add(key K, now int64, create func() V) *tableEntry[V] {
 	t.entries.Store(&entries)
 	return e
 }
-
-func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
