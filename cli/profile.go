@@ -33,6 +33,7 @@ type profileFlags struct {
 	against   []string
 	requests  []float64
 	html      string
+	metrics   *profile.Metrics // of the servers that were asked last
 }
 
 func profileCommand() *cobra.Command {
@@ -142,7 +143,11 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 		}
 		sources = append(sources, fetched...)
 	}
-	return profile.Summarize(table, sources)
+	s, err := profile.Summarize(table, sources)
+	if err == nil && len(urls) > 0 {
+		s.Metrics = f.metrics
+	}
+	return s, err
 }
 
 // fetch takes the profiles of servers, all at the same time.
@@ -173,6 +178,14 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		}
 	}
 	say(cmd, "profiling for %d seconds", f.seconds)
+	begin := time.Now()
+	counters := profile.Counters{}
+	scrape := func(sign float64) {
+		for _, name := range names {
+			addCounters(ctx, client, name, target.Request.Header, counters, sign)
+		}
+	}
+	scrape(-1)
 	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
 	for i, name := range wanted {
 		go func() {
@@ -184,7 +197,27 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	for range wanted {
 		err = errors.Join(err, <-failed)
 	}
+	elapsed := time.Since(begin).Seconds()
+	scrape(1)
+	f.metrics = counters.Over(elapsed)
 	return found, err
+}
+
+// addCounters adds a server's counters, if it exports them beside its profiles.
+func addCounters(ctx context.Context, client *http.Client, name string, header http.Header, to profile.Counters, sign float64) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
+	if err != nil {
+		return
+	}
+	request.URL.Path, request.URL.RawQuery, request.Header = "/metrics", "", header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		to.Add(response.Body, sign)
+	}
 }
 
 func fetchProfile(ctx context.Context, client *http.Client, name string, header http.Header) (*profile.Source, error) {

@@ -8,9 +8,15 @@ import (
 	httppprof "net/http/pprof"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"postage/internal/profile"
 )
@@ -18,7 +24,11 @@ import (
 // A server that does nothing but decode JSON is profiled, with its allocations and with a header
 // field; saved profiles give the same, and compared with themselves nothing moved.
 func TestProfileServer(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsGC, collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile("/cpu/classes/gc/total.*")})))
 	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/profile", httppprof.Profile)
 	mux.Handle("/debug/pprof/allocs", httppprof.Handler("allocs"))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,6 +71,9 @@ func TestProfileServer(t *testing.T) {
 	}
 	if s.Samples < 20 || len(s.Sites) == 0 || s.Sites[0].String() != "decode JSON" || s.Sites[0].Garbage == nil {
 		t.Errorf("%d samples, sites %+v", s.Samples, s.Sites)
+	}
+	if m := s.Metrics; runtime.GOOS == "linux" && (m == nil || m.Cores <= 0 || m.Garbage == nil || *m.Garbage >= 1 || m.GarbageNS == nil) {
+		t.Errorf("metrics %+v", m)
 	}
 	if len(s.Sites[0].Savings) == 0 || s.Sites[0].Savings[0].From == "" {
 		t.Errorf("savings %+v", s.Sites[0].Savings)

@@ -16,7 +16,22 @@ import (
 // Summary says where a service's CPU time goes. Shares are of all of it: 0.1 is 10%. Its JSON is a
 // stable interface (docs/json.md).
 type Summary struct {
-	Version    int     `json:"version"`
+	Version int `json:"version"`
+	Profiled
+	Shares
+	// Metrics are of profiled servers that export them, else nil.
+	Metrics *Metrics `json:"metrics"`
+	Parts   []Part   `json:"parts"`
+	Sites   []Site   `json:"sites"`
+	// Everywhere is what a change in all places of an operation saves, where there are several.
+	Everywhere []Total `json:"everywhere"`
+	Libraries  []Part  `json:"libraries"`
+
+	counted
+}
+
+// Profiled is what there was to see.
+type Profiled struct {
 	CPUSeconds float64 `json:"cpu_s"`
 	// Cores are those in use, of all profiles together; nil if the profiles do not say how long
 	// they took.
@@ -25,15 +40,6 @@ type Summary struct {
 	Profiles int      `json:"profiles"`
 	// Allocated are the bytes of the profiles of allocations, nil if there is none.
 	Allocated *float64 `json:"allocated_bytes"`
-
-	Shares
-	Parts []Part `json:"parts"`
-	Sites []Site `json:"sites"`
-	// Everywhere is what a change in all places of an operation saves, where there are several.
-	Everywhere []Total `json:"everywhere"`
-	Libraries  []Part  `json:"libraries"`
-
-	counted
 }
 
 // Shares are those of what is listed.

@@ -24,6 +24,9 @@ func Profile(w io.Writer, s *profile.Summary, form Form) error {
 		d.printf("\n")
 	}
 	d.paragraph("", profileRest(s))
+	if m := s.Metrics; m != nil {
+		d.paragraph("", metricsText(m))
+	}
 	sites := worthy(s)
 	table(d, "", siteColumns(), sites, nil)
 	if small := len(s.Sites) - len(sites); small > 0 {
@@ -100,6 +103,18 @@ func profileRest(s *profile.Summary) string {
 		text += " That is few: profile for longer, or under load."
 	}
 	return text
+}
+
+// metricsText is what servers say of themselves.
+func metricsText(m *profile.Metrics) string {
+	text := fmt.Sprintf("By their own metrics: %.2g cores", m.Cores)
+	if m.Garbage != nil {
+		text += ", garbage " + tenths(*m.Garbage)
+	}
+	if m.GarbageNS != nil {
+		text += fmt.Sprintf(", %.2g ns a byte allocated (`postage show --garbage %.2gns/B`)", *m.GarbageNS, *m.GarbageNS)
+	}
+	return text + "."
 }
 
 // fewSamples is how many samples leave a share of a tenth open by a third of it.
