@@ -5,86 +5,123 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/words"
 	"postage/lab"
-	"postage/record"
 )
 
-// sides are builds of this program: of a revision, and of the working tree.
-type sides struct{ old, now *lab.Build }
+// sideFlags say what the sides of a comparison differ in.
+type sideFlags struct{ against, vary string }
+
+func (s *sideFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@")
+	f.StringVar(&s.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build), example.org/m@v1.2.3,v1.3.0\nor @main,@ (revisions; @ is the working tree)")
+	cmd.MarkFlagsMutuallyExclusive("vary", "against")
+}
+
+// one reports whether there is one side, and nothing to compare.
+func (s *sideFlags) one() bool { return s.against == "" && s.vary == "" }
+
+func (s *sideFlags) variation() (bench.Variation, error) {
+	switch {
+	case s.against != "":
+		return bench.Variation{Values: []string{s.against, ""}}, nil
+	case s.vary != "":
+		return bench.ParseVariation(s.vary)
+	}
+	return bench.Variation{}, nil
+}
+
+// sides are two builds of this program.
+type sides struct {
+	old, now *lab.Build
+	release  string   // of Go, that built the new one
+	vary     string   // what --vary takes for them
+	told     []string // what each is
+	opened   []bench.Side
+}
+
+// close removes what is not kept in the cache.
+func (s *sides) close() error { return bench.Close(s.opened) }
 
 // layoutsOfAGate is how many function layouts each side is built in, if nothing else is asked for.
 const layoutsOfAGate = 8
 
-// buildSides builds this program at a git revision and from the working tree, each in the same
-// function layouts. remove removes what is not kept in the cache.
-func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remove func() error, err error) {
+// buildSides builds this program in two ways, each in the same function layouts.
+func buildSides(cmd *cobra.Command, vary bench.Variation, layouts int) (both sides, err error) {
 	ctx, begun := cmd.Context(), time.Now()
 	defer func() {
-		switch {
-		case ctx.Err() != nil:
+		if err != nil {
+			err = errors.Join(err, both.close())
+		}
+		if ctx.Err() != nil {
 			err = lab.ErrInterrupted
-		case errors.Is(err, build.ErrNoRevision):
-			err = hinted(fmt.Errorf("--against %w", err), "such as main, HEAD~1, or a commit; a shallow clone does not have them all")
-		case err != nil:
-			err = fmt.Errorf("--against %s: %w", name, err)
-		default:
-			say(cmd, "built in %v", time.Since(begun).Round(100*time.Millisecond))
 		}
 	}()
+	if len(vary.Values) != 2 {
+		return both, hinted(fmt.Errorf("--vary: run compares two sides, and there are %d", len(vary.Values)), "two of them at a time")
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return both, nil, errors.New("this program has no record of the source that it was built from")
+		return both, errors.New("this program has no record of the source that it was built from")
 	}
 	root, ok := sourceOf(ctx, info)
 	if !ok {
-		return both, nil, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "run it in a git checkout of that source")
+		return both, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "run it in a git checkout of that source")
 	}
-	old, err := build.Revision(ctx, root, name)
-	if err != nil {
-		return both, nil, err
+	if both.opened, err = vary.Open(ctx, root); err != nil {
+		return both, err
 	}
-	now, err := build.WorkingTree(ctx, root)
-	if err != nil {
-		return both, nil, err
+	old, now := &both.opened[0], &both.opened[1]
+	say(cmd, "building this program twice, %s and %s, in %s", old.Label(), now.Label(), words.Counted(layouts, "function layout"))
+	target := build.Target{Package: info.Path, Flags: slices.DeleteFunc(buildFlags(ctx, info), func(flag string) bool {
+		return strings.HasPrefix(flag, vary.Name+"=") // it has the sides'
+	})}
+	var versions []map[string]string
+	for i, to := range []**lab.Build{&both.old, &both.now} {
+		if *to, both.release, err = buildLayouts(ctx, &both.opened[i], target, layouts); err != nil {
+			return both, vary.Wrap(vary.Values[i], err)
+		}
+		of := maps.Clone((*to).Modules)
+		of["go"] = both.release
+		versions = append(versions, of)
 	}
-	remove = func() error { return errors.Join(old.Close(), now.Close()) }
-	say(cmd, "building this program at %s and from the working tree, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
-	target := build.Target{Package: info.Path, Flags: buildFlags(ctx, info)}
-	if both.old, err = buildLayouts(ctx, old, target, layouts); err == nil {
-		both.now, err = buildLayouts(ctx, now, target, layouts)
+	both.vary, both.told = vary.Text(both.opened), bench.Told(both.opened, versions)
+	for _, line := range both.told {
+		say(cmd, "%s", line)
 	}
-	if err != nil {
-		return both, nil, errors.Join(err, remove())
-	}
-	return both, remove, nil
+	say(cmd, "built in %v", time.Since(begun).Round(100*time.Millisecond))
+	return both, nil
 }
 
-func buildLayouts(ctx context.Context, source *build.Source, target build.Target, layouts int) (*lab.Build, error) {
-	programs, err := source.Layouts(ctx, target, layouts)
+// buildLayouts builds the target of a side, and returns the Go release that did too.
+func buildLayouts(ctx context.Context, side *bench.Side, target build.Target, layouts int) (*lab.Build, string, error) {
+	programs, err := side.Layouts(ctx, target, layouts)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	b := &lab.Build{Name: shortCommit(source.Commit), Commit: source.Commit, Modules: map[string]string{}}
+	b := &lab.Build{Name: side.InName(), Commit: side.Commit, Environment: side.Environment}
 	for _, program := range programs {
 		b.Commands = append(b.Commands, []string{program, "worker"})
 	}
 	info, err := buildinfo.ReadFile(programs[0])
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	b.Modules = lab.ModulesOf(info)
-	return b, nil
+	return b, info.GoVersion, nil
 }
-
-func shortCommit(commit string) string { return commit[:min(12, len(commit))] }
 
 // buildFlags are the flags of this program's build that change the code: both sides get them. With
 // a profile beside the main package, each side uses its own (-pgo=auto).
@@ -111,14 +148,4 @@ func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
 func sourceOf(ctx context.Context, info *debug.BuildInfo) (root string, ok bool) {
 	root, err := build.Output(ctx, "", "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
 	return root, err == nil && root != ""
-}
-
-// revisionOf is the commit that a run was against, "" for none.
-func revisionOf(rec *record.Record) string {
-	for i := range rec.Rows {
-		if rec.Rows[i].Revision != "" {
-			return rec.Rows[i].Revision
-		}
-	}
-	return ""
 }

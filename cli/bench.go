@@ -22,17 +22,17 @@ import (
 
 // benchFlags are the flags of `postage bench`.
 type benchFlags struct {
-	bench, against, vary            string
-	bisect, old, new                string
+	formFlags
+	sideFlags
+	bench, bisect, old, new         string
 	column, baseline                string
-	out, thresholds, resume         string
+	out, thresholds, resume, html   string
 	budget, patience                time.Duration
 	precision                       percent
 	seed                            uint64
 	cpus                            []int
 	layouts                         int
-	json, markdown, gate, list, all bool
-	profile, count, wide            bool
+	gate, list, all, profile, count bool
 }
 
 func benchCommand() *cobra.Command {
@@ -76,8 +76,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 func (flags *benchFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
-	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
-	f.StringVar(&flags.vary, "vary", "", "compare two ways to build or run, or more, each with the first: `what` is GOGC=100,400 or\nGOTOOLCHAIN=go1.26.8,go1.27.0 (any variable), -tags=,purego (a flag of go build),\nexample.org/m@v1.2.3,v1.3.0 or @main,@ (revisions; @ is the working tree)")
+	flags.sideFlags.register(cmd)
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
 	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
 	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
@@ -95,10 +94,9 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
+	f.StringVar(&flags.html, "html", "", "with --count: write a page to `file` that shows which functions execute more, and on whose behalf")
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
-	f.BoolVar(&flags.json, "json", false, "print JSON")
-	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
-	f.BoolVar(&flags.wide, "wide", false, "print all columns, however wide")
+	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	flags.exclude(cmd)
 }
@@ -113,9 +111,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 		}
 		return err
 	})
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "wide")
-	cmd.MarkFlagsMutuallyExclusive("vary", "against")
-	for _, other := range []string{"bisect", "col", "cpu", "layouts", "list", "new", "out", "profile", "resume"} {
+	for _, other := range []string{"bisect", "col", "cpu", "layouts", "list", "new", "profile"} {
 		cmd.MarkFlagsMutuallyExclusive("count", other)
 	}
 	for _, other := range []string{"against", "vary", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
@@ -150,21 +146,8 @@ func asGoFlags(args []string) []string {
 	return args
 }
 
-// one says that there is one side, and nothing to compare.
-func (flags *benchFlags) one() bool {
-	return flags.against == "" && flags.vary == "" && flags.old == ""
-}
-
-// variation is what the sides differ in.
-func (flags *benchFlags) variation() (bench.Variation, error) {
-	switch {
-	case flags.against != "":
-		return bench.Variation{Values: []string{flags.against, ""}}, nil
-	case flags.vary != "":
-		return bench.ParseVariation(flags.vary)
-	}
-	return bench.Variation{}, nil
-}
+// one reports whether there is one side, and nothing to compare.
+func (flags *benchFlags) one() bool { return flags.sideFlags.one() && flags.old == "" }
 
 func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
@@ -187,6 +170,8 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 		return hinted(errors.New("--col goes with --baseline, and with none of --against, --vary, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
+	case flags.html != "" && !flags.count:
+		return hinted(errors.New("--html is of instructions, and goes with --count"), "`postage show --html` makes a page of a record of times")
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
@@ -257,7 +242,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	}
 	if flags.count {
-		return countBench(cmd, set, flags)
+		return countBench(cmd, set, packages, flags, resumed)
 	}
 	return measureBench(cmd, set, packages, said, flags, resumed, limits)
 }
@@ -298,7 +283,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 	if resumed == nil {
 		plan := lab.NewPlan(set.Entries, flags.budget)
 		rec, out, err := newRun(plan, record.Run{
-			Patterns: flags.arguments(cmd, packages, set.Commits), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
+			Patterns: flags.arguments(cmd, packages), Vary: set.Vary, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
 		}, flags.out, "bench-")
 		if err != nil {
 			return nil, nil, "", err
@@ -346,16 +331,16 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 }
 
 func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
-	form := report.Form{JSON: flags.json, Markdown: flags.markdown, Wide: flags.wide, Color: colorful(cmd)}
+	form := flags.form(cmd)
 	switch {
-	case flags.column != "" && !flags.json:
-		if !flags.markdown {
+	case flags.column != "" && !flags.JSON:
+		if !flags.Markdown {
 			for _, note := range notes {
 				say(cmd, "not compared: %s", note)
 			}
 		}
 		return report.Record(cmd.OutOrStdout(), rec, nil, form)
-	case flags.json && changes != nil:
+	case flags.JSON && changes != nil:
 		changes.Warnings = append(changes.Warnings, notes...)
 	}
 	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, form)
@@ -385,10 +370,10 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 			say(cmd, "%v", err)
 			continue
 		}
-		if flags.json {
+		if flags.JSON {
 			say(cmd, "profiles saved as %s and %s", p.Old, p.New)
 		} else {
-			err = p.Print(cmd.OutOrStdout(), report.Form{Markdown: flags.markdown, Color: colorful(cmd)})
+			err = p.Print(cmd.OutOrStdout(), flags.form(cmd))
 		}
 		if err != nil {
 			return err

@@ -1,7 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -9,37 +16,80 @@ import (
 	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
+	"postage/record"
 )
 
-// countBench counts the instructions of the set's benchmarks, and gates those alone.
-func countBench(cmd *cobra.Command, set *bench.Set, flags benchFlags) error {
+// loadCounts reads the record of a run of --count.
+func loadCounts(name string) (*verdict.CountedRun, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	run := &verdict.CountedRun{}
+	if err := json.Unmarshal(text, run); err != nil || run.Version != verdict.CountedVersion || run.Programs == "" {
+		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench --count`", name), "without --count, the record of a run that measured time is resumed")
+	}
+	return run, nil
+}
+
+// countBench counts the instructions of the set's benchmarks, and gates those alone. The run's
+// record is saved after each; resumed is nil for a new one.
+func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun) (err error) {
 	limits := verdict.CountThresholds()
 	if flags.thresholds != "" {
-		given, err := loadThresholds(flags.thresholds)
-		if err != nil {
+		if limits, err = loadThresholds(flags.thresholds); err != nil {
 			return err
 		}
-		limits = given
 	}
-	all, err := set.Count(cmd.Context(), limits, func(c *verdict.Counted) { say(cmd, "counted %s", c.Case) })
+	run := &verdict.CountedRun{Arguments: flags.arguments(cmd, packages), Vary: set.Vary, Programs: set.Programs()}
+	out := flags.out
+	switch {
+	case resumed != nil && resumed.counts.Programs != run.Programs:
+		return fmt.Errorf("resume: %s was counted of other programs than are built now", resumed.name)
+	case resumed != nil:
+		run, out = resumed.counts, resumed.name
+	case out == "":
+		if err := hideRuns(); err != nil {
+			return err
+		}
+		out = strings.TrimSuffix(newRecordName("count-", time.Now()), ".txt") + ".json"
+	}
+	if run.Notes = slices.Clone(set.Notes); set.Same != "" {
+		run.Notes = append(run.Notes, set.Same)
+	}
+	run.Judge()
+	err = set.Count(cmd.Context(), limits, run, func() error {
+		say(cmd, "counted %s", run.Rows[len(run.Rows)-1].Case)
+		return saveCounts(out, run)
+	})
 	if cmd.Context().Err() != nil {
+		say(cmd, "interrupted; to resume: postage bench --count --resume %s", out)
 		return lab.ErrInterrupted
-	} else if err != nil {
+	} else if err = errors.Join(err, saveCounts(out, run)); err != nil {
 		return err
 	}
-	notes := set.Notes
-	if set.Same != "" {
-		notes = append(slices.Clone(notes), set.Same)
+	say(cmd, "record saved as %s", out)
+	if flags.html != "" {
+		if err := writeFile(flags.html, func(w io.Writer) error { return report.CountsHTML(w, run) }); err != nil {
+			return err
+		}
 	}
-	form := report.Form{JSON: flags.json, Markdown: flags.markdown, Wide: flags.wide, Color: colorful(cmd)}
-	if err := report.Counts(cmd.OutOrStdout(), all, notes, form); err != nil {
+	if err := report.Counts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
 		return err
 	}
 	if flags.gate {
-		return outcomeStatus(verdict.CountedOutcome(all))
+		return outcomeStatus(run.Outcome)
 	}
-	if slices.ContainsFunc(all, func(c verdict.Counted) bool { return c.Failed != "" }) {
+	if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow
 	}
 	return nil
+}
+
+func saveCounts(name string, run *verdict.CountedRun) error {
+	return record.Replace(name, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(run)
+	})
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -17,32 +17,21 @@ import (
 type benchRun struct {
 	name     string // the record's file
 	rec      *record.Record
+	counts   *verdict.CountedRun // in its place, with --count
 	budget   time.Duration
 	packages []string
 }
 
-// whatIsMeasured are the flags that say what a run measures. The run's record keeps them.
-var whatIsMeasured = []string{"bench", "against", "vary", "col", "baseline", "old", "new", "cpu", "all"}
+// whatIsMeasured are the flags that say what a run measures, besides what its sides differ in. The
+// run's record keeps them.
+var whatIsMeasured = []string{"bench", "col", "baseline", "old", "new", "cpu", "all"}
 
-// arguments returns the packages and flags that a run's record keeps. What a branch names may be
-// another commit later: commits are what revisions name now, one a side.
-func (flags *benchFlags) arguments(cmd *cobra.Command, packages, commits []string) []string {
+// arguments returns the packages and flags that a run's record keeps.
+func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []string {
 	kept := slices.Clone(packages)
 	for _, name := range whatIsMeasured {
 		value := cmd.Flags().Lookup(name).Value.String()
-		switch {
-		case name == "against" && value != "":
-			value = commits[0]
-		case name == "vary" && strings.HasPrefix(value, "@"):
-			value = ""
-			for i, revision := range strings.Split(flags.vary, ",") {
-				if revision != "@" {
-					revision = "@" + commits[i]
-				}
-				value += "," + revision
-			}
-			value = value[1:]
-		case name == "cpu":
+		if name == "cpu" {
 			value = strings.Trim(value, "[]")
 		}
 		if value != "" && value != "false" {
@@ -54,21 +43,31 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages, commits []strin
 
 // benchToResume loads the record and sets the flags as they were.
 func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*benchRun, error) {
-	for _, name := range append([]string{"layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
+	for _, name := range append([]string{"against", "vary", "layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
 		if cmd.Flags().Changed(name) || len(packages) > 0 {
 			return nil, hinted(errors.New("--resume takes its settings from the record: it cannot be combined with packages or flags that say what to measure"),
 				"it can be combined with --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown")
 		}
 	}
 	of := &benchRun{}
+	var arguments []string
 	var err error
-	if of.name, of.rec, of.budget, err = unfinished(cmd, flags.resume, flags.budget); err != nil {
-		return nil, err
+	if flags.count {
+		of.name = flags.resume
+		if of.counts, err = loadCounts(of.name); err != nil {
+			return nil, err
+		}
+		arguments, flags.vary = of.counts.Arguments, of.counts.Vary
+	} else {
+		if of.name, of.rec, of.budget, err = unfinished(cmd, flags.resume, flags.budget); err != nil {
+			return nil, err
+		}
+		if !isBench(of.rec) {
+			return nil, hinted(fmt.Errorf("%s is not a record of `postage bench`", of.name), "postage run --resume "+flags.resume)
+		}
+		arguments, flags.vary, flags.layouts = of.rec.Run.Patterns, of.rec.Run.Vary, max(1, of.rec.Run.Layouts)
 	}
-	if !isBench(of.rec) {
-		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench`", of.name), "postage run --resume "+flags.resume)
-	}
-	for _, argument := range of.rec.Run.Patterns {
+	for _, argument := range arguments {
 		name, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
 		if !isFlag || !strings.HasPrefix(argument, "-") {
 			of.packages = append(of.packages, argument)
@@ -79,6 +78,5 @@ func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*b
 	if flags.new != "" {
 		of.packages = nil
 	}
-	flags.layouts = max(1, of.rec.Run.Layouts)
-	return of, cmd.Flags().Set("layouts", strconv.Itoa(flags.layouts))
+	return of, nil
 }

@@ -20,23 +20,23 @@ import (
 
 // bisection finds the commit of a range at which a benchmark's time changed.
 type bisection struct {
-	*bench.Bisection
-	cmd   *cobra.Command
-	flags benchFlags
-	share time.Duration // of the budget that a step may take
+	cmd     *cobra.Command
+	flags   benchFlags
+	options bench.Options
+	good    string
+	commits []string      // after the good one, oldest first; the last one is bad
+	share   time.Duration // of the budget that a step may take
 }
 
-func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err error) {
-	found, err := bench.NewBisection(cmd.Context(), options, flags.bisect)
-	if cmd.Context().Err() != nil {
-		return lab.ErrInterrupted
-	} else if err != nil {
+func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) error {
+	good, commits, err := bench.Commits(cmd.Context(), options.Folder, flags.bisect)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, found.Close()) }()
-	steps := 1 + bits.Len(uint(len(found.Commits)))
-	b := &bisection{Bisection: found, cmd: cmd, flags: flags, share: flags.budget / time.Duration(steps)}
-	say(cmd, "%s, at most %d steps of %v", words.Counted(len(b.Commits), "commit"), steps, b.share.Round(time.Second))
+	steps := 1 + bits.Len(uint(len(commits)))
+	b := &bisection{cmd: cmd, flags: flags, options: options, good: good, commits: commits, share: flags.budget / time.Duration(steps)}
+	b.options.All = true
+	say(cmd, "%s, at most %d steps of %v", words.Counted(len(commits), "commit"), steps, b.share.Round(time.Second))
 	return b.find()
 }
 
@@ -44,7 +44,7 @@ func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err er
 // between the last that is like the good one and the first that is like the bad one, until none is
 // left.
 func (b *bisection) find() error {
-	low, high := -1, len(b.Commits)-1
+	low, high := -1, len(b.commits)-1
 	whole, err := b.at(high, float64(b.flags.precision))
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (b *bisection) find() error {
 		if errors.Is(err, lab.ErrInterrupted) {
 			return err
 		} else if err != nil {
-			say(b.cmd, "%.12s is left out: %v", b.Commits[middle], err)
+			say(b.cmd, "%.12s is left out: %v", b.commits[middle], err)
 			skipped[middle] = true
 			continue
 		}
@@ -80,7 +80,7 @@ func (b *bisection) find() error {
 			low = middle
 		default:
 			b.step(middle, c, "not sure")
-			return hinted(fmt.Errorf("it is not sure on which side of the change %.12s is: it is one of the %d up to %.12s", b.Commits[middle], high-low, b.Commits[high]), "a larger --budget")
+			return hinted(fmt.Errorf("it is not sure on which side of the change %.12s is: it is one of the %d up to %.12s", b.commits[middle], high-low, b.commits[high]), "a larger --budget")
 		}
 	}
 	if high-low > 1 {
@@ -88,7 +88,7 @@ func (b *bisection) find() error {
 	} else {
 		b.result("the first commit with the change:")
 	}
-	text, err := build.Output(b.cmd.Context(), "", "git", "show", "--no-patch", "--format=%H%n%an, %ad%n%n    %s", b.Commits[high])
+	text, err := build.Output(b.cmd.Context(), "", "git", "show", "--no-patch", "--format=%H%n%an, %ad%n%n    %s", b.commits[high])
 	b.result("%s", text)
 	return err
 }
@@ -99,20 +99,26 @@ func (b *bisection) result(format string, a ...any) {
 
 // step describes a measured commit.
 func (b *bisection) step(commit int, c verdict.Comparison, is string) {
-	b.result("%.12s  %s of the good one's time  %s", b.Commits[commit], report.RatioText(c.Interval), is)
+	b.result("%.12s  %s of the good one's time  %s", b.commits[commit], report.RatioText(c.Interval), is)
 }
 
 // at returns the benchmark's time at a commit as a multiple of the time at the good one.
 func (b *bisection) at(commit int, precision float64) (c verdict.Comparison, err error) {
-	entries, err := b.Entries(b.cmd.Context(), b.Commits[commit])
+	b.options.Vary = bench.Variation{Values: []string{b.good, b.commits[commit]}}
+	set, err := bench.New(b.cmd.Context(), b.options)
 	if b.cmd.Context().Err() != nil {
 		return c, lab.ErrInterrupted
 	} else if err != nil {
 		return c, err
 	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	entries, err := set.Only()
+	if err != nil {
+		return c, err
+	}
 	plan := lab.NewPlan(entries, b.share)
 	rec, out, err := newRun(plan, record.Run{
-		Patterns: []string{entries[0].Case.Doc}, Seed: b.flags.seed, Precision: precision, Budget: b.share, Commit: b.Commits[commit],
+		Patterns: []string{entries[0].Case.Doc}, Seed: b.flags.seed, Precision: precision, Budget: b.share, Commit: b.commits[commit],
 	}, "", "bisect-")
 	if err != nil {
 		return c, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -167,7 +168,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 		if err != nil {
 			r.Fatal(err)
 		}
-		b, err := buildLayouts(r.Context(), source, build.Target{Package: "./cmd/postage"}, layouts)
+		b, _, err := buildLayouts(r.Context(), &bench.Side{Source: source}, build.Target{Package: "./cmd/postage"}, layouts)
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/proc"
 	"postage/internal/report"
@@ -27,11 +28,11 @@ import (
 // runFlags are the flags of `postage run`.
 type runFlags struct {
 	formFlags
+	sideFlags
 	budget    time.Duration
 	precision percent
 	seed      uint64
 	out       string
-	against   string
 	layouts   int
 	resume    string
 	cpu       int
@@ -88,6 +89,7 @@ interrupted.`,
   postage run {some} {part} --precision 0.5%
   postage run all --budget 1h --json > all.json
   postage run {case} --against main
+  postage run {case} --vary GOTOOLCHAIN=go1.26.8,go1.27.0
   postage run --resume .postage/runs/latest`),
 		ValidArgsFunction: p.completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,22 +101,22 @@ interrupted.`,
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
-	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
-	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that --against builds and measures each side in; 1 for the linker's default")
+	flags.sideFlags.register(cmd)
+	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that each of two sides is built and measured in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default 1 for costs, and as many as there are processors beside a server)")
-	f.BoolVar(&flags.gate, "gate", false, "with --against: fail if a row regressed, as `postage compare --gate` does")
-	flags.register(cmd)
+	f.BoolVar(&flags.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
+	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	flags.pools.register(f)
-	for _, other := range []string{"against", "resume", "list"} {
+	for _, other := range []string{"against", "vary", "resume", "list"} {
 		cmd.MarkFlagsMutuallyExclusive("kubernetes", other)
 	}
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
-	helpInGroups(cmd, "budget precision out resume against list json markdown",
+	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
-		flagGroup{"What is measured, and how", "seed cpu against layouts list"},
+		flagGroup{"What is measured, and how", "seed cpu against vary layouts list"},
 		flagGroup{"The record and the output", "out resume json markdown"},
 		flagGroup{"On Kubernetes", "kubernetes nodes image namespace host-network kubeconfig context"})
 	return cmd
@@ -127,20 +129,24 @@ func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.layouts < 1:
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
-	case flags.gate && flags.against == "" && flags.resume == "":
+	case flags.gate && flags.one() && flags.resume == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
-	case flags.against != "" && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
-		return hinted(errors.New("--against: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
+		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --vary, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+	case !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
+		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
 	return nil
 }
 
 func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
 	if err := p.checkRun(cmd, patterns, &flags); err != nil {
+		return err
+	}
+	vary, err := flags.variation()
+	if err != nil {
 		return err
 	}
 	switch {
@@ -164,13 +170,13 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if entries, err = p.choose(cmd, entries, patterns, false); err != nil {
 		return err
 	}
-	var measured string // the commit, where it is not this program's
-	if flags.against != "" && !flags.list {
-		both, remove, err := buildSides(cmd, flags.against, flags.layouts)
-		if err != nil {
+	var both sides
+	measured := "" // the commit, where it is not this program's
+	if !flags.one() && !flags.list {
+		if both, err = buildSides(cmd, vary, flags.layouts); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, remove()) }()
+		defer func() { err = errors.Join(err, both.close()) }()
 		entries, measured = lab.Against(entries, both.old, both.now), both.now.Commit
 	}
 	plan := lab.NewPlan(entries, flags.budget)
@@ -180,12 +186,14 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	}
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
+		Vary: both.vary, Warnings: both.told,
 	}, flags.out, "")
 	if err != nil {
 		return err
 	}
 	say(cmd, "%s", plan.Describe(flags.budget))
-	if flags.against == "" { // sides that take turns differ in one run alone
+	rec.Machine.Go = cmp.Or(both.release, rec.Machine.Go)
+	if flags.one() { // sides that take turns differ in one run alone
 		var said string
 		rec.Run.Between, said = between(&rec.Machine)
 		say(cmd, "%s", said)
@@ -221,19 +229,20 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if isBench(rec) {
 		return hinted(fmt.Errorf("%s is a record of `postage bench`", name), "postage bench --resume "+flags.resume)
 	}
-	var both sides
-	if commit := revisionOf(rec); commit != "" {
-		var remove func() error
-		if both, remove, err = buildSides(cmd, commit, max(1, rec.Run.Layouts)); err != nil {
+	all, machine := lab.Entries(p.suites), record.ThisMachine(0)
+	if rec.Run.Vary != "" {
+		vary, err := bench.ParseVariation(rec.Run.Vary)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		both, err := buildSides(cmd, vary, max(1, rec.Run.Layouts))
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, remove()) }()
+		defer func() { err = errors.Join(err, both.close()) }()
+		all, machine.Go = lab.Against(all, both.old, both.now), both.release
 	}
-	all := lab.Entries(p.suites)
-	if both.old != nil {
-		all = lab.Against(all, both.old, both.now)
-	}
-	entries, err := lab.Resume(rec, all, record.ThisMachine(0), budget)
+	entries, err := lab.Resume(rec, all, machine, budget)
 	if err != nil {
 		return err
 	}

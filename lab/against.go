@@ -10,9 +10,11 @@ import (
 
 // Build is this program, built of some code in several function layouts.
 type Build struct {
-	// Name is what its rows are called after where it is an old one, a short commit; Commit
-	// is the full one.
+	// Name is what its rows are called after where it is an old one, such as a short commit;
+	// Commit is the full one.
 	Name, Commit string
+	// Environment is what its workers have beside this program's: "GOGC=400".
+	Environment []string
 	// Commands start a worker, one a layout.
 	Commands [][]string
 	// Modules are the versions, by path, of the modules that it is built from.

@@ -94,7 +94,7 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("new n %d; old: %+v", base.N, oldBase)
 	}
 	gone := rec.Row("Test/op=plain/is=counted/rev=abc1234")
-	if want := record.ProofNotPossible + "revision abc1234 has no such row"; gone.Proof != want {
+	if want := record.ProofNotPossible + "the old side, abc1234, has no such row"; gone.Proof != want {
 		t.Errorf("proof %q, want %q", gone.Proof, want)
 	}
 	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())

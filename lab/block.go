@@ -134,9 +134,9 @@ func (s *seat) failed(block int) record.Proof {
 	text := s.err.Error()
 	switch {
 	case s.entry.Old && strings.HasPrefix(text, noSuchRow):
-		return record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " has no such row")
+		return record.ProofNotPossible.Because("the old side, " + s.entry.Build.Name + ", has no such row")
 	case s.entry.Old && strings.Contains(text, unknownRequest):
-		return record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " is too old: its workers cannot do what is asked of those of now")
+		return record.ProofNotPossible.Because("the old side, " + s.entry.Build.Name + ", is too old: its workers cannot do what is asked of those of now")
 	}
 	return record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", words.Abridged(text, longestReason), block))
 }

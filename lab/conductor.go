@@ -318,5 +318,8 @@ func (r *run) environment(e *Entry) []string {
 		procs = world.Procs
 		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC))
 	}
+	if e.Build != nil {
+		environment = append(environment, e.Build.Environment...) // even if the world says otherwise
+	}
 	return append([]string{"GOMAXPROCS=" + strconv.Itoa(procs)}, environment...)
 }

@@ -55,7 +55,9 @@ type Run struct {
 	Version  int       `json:"version"`
 	Started  time.Time `json:"started"`
 	Patterns []string  `json:"patterns,omitempty"`
-	Seed     uint64    `json:"seed"`
+	// Vary is what two sides differ in, as --vary takes it, with commits in place of branches.
+	Vary string `json:"vary,omitempty"`
+	Seed uint64 `json:"seed"`
 	// Precision is the half-width asked for, as a fraction: 0.01 is ±1%.
 	Precision float64       `json:"precision"`
 	Budget    time.Duration `json:"budget_ns"`

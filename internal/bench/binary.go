@@ -177,7 +177,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	running, stopped := top, false
+	running, stopped, again := top, false, false
 	for line := range strings.Lines(said) {
 		_, line, hooks := strings.Cut(line, "postage ")
 		var one Benchmark
@@ -187,6 +187,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		if !hooks {
 			continue // the benchmark's own
 		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
+			again = false
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), true
@@ -194,7 +195,10 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
-		found = append(found, one)
+		if again {
+			found = found[:len(found)-1] // it has run once more
+		}
+		found, again = append(found, one), one.Failed == ""
 	}
 	// The benchmark that ended the process may already be listed as run.
 	return finished(found, running, stopped, within, patience, err, trouble)

@@ -45,3 +45,19 @@ totals: 1156
 		t.Errorf("%v, %v: want %v", got, err, want)
 	}
 }
+
+// A context of callgrind's, in which Go's switches of stacks leave callers of no meaning, is the way
+// from the benchmark.
+func TestWayTo(t *testing.T) {
+	for context, want := range map[string]string{
+		"m.hot'2'm.Work'm.BenchmarkOne'testing.(*B).runN'm.Other":           "m.BenchmarkOne;m.Work;m.hot",
+		"runtime.mallocgc'm.BenchmarkOne.func1'm.BenchmarkOne'testing.tRun": "m.BenchmarkOne;m.BenchmarkOne.func1;runtime.mallocgc",
+		"m.BenchmarkOne":                        "m.BenchmarkOne",
+		"m.hot'm.BenchmarkOneMore'testing.tRun": "",
+		"runtime.lock2'runtime.sysmon":          "",
+	} {
+		if got := wayTo(context, ".BenchmarkOne"); got != want {
+			t.Errorf("%s: %q, want %q", context, got, want)
+		}
+	}
+}

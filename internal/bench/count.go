@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,14 +53,16 @@ func Valgrind() (string, error) {
 // Count counts the instructions of each benchmark, by Valgrind: what a batch of more operations
 // executes beyond a batch of fewer, so that set-up cancels, with GOMAXPROCS=1 and without the
 // collector. Counts need no quiet machine: as many processes run at once as there are processors.
-// done is called after each benchmark.
-func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, done func(*verdict.Counted)) ([]verdict.Counted, error) {
+// The run may have rows already. done is called after each benchmark that is added to them.
+func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *verdict.CountedRun, done func() error) error {
 	valgrind, err := Valgrind()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []verdict.Counted
 	for _, name := range s.cases {
+		if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Case == name }) {
+			continue
+		}
 		of := s.pairs[name]
 		one := verdict.Counted{Case: name}
 		halves := []*half{&of.now}
@@ -67,14 +71,18 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, done func(*v
 		}
 		err := countCase(ctx, valgrind, halves, limits, &one)
 		if ctx.Err() != nil {
-			return all, ctx.Err()
+			return ctx.Err()
 		} else if err != nil {
 			one.Failed = err.Error()
 		}
-		all = append(all, one)
-		done(&one)
+		run.Rows = append(run.Rows, one)
+		if run.Judge(); done != nil {
+			if err := done(); err != nil {
+				return err
+			}
+		}
 	}
-	return all, nil
+	return nil
 }
 
 // countCase counts the benchmark on one side or two, in more processes until its counts are known
@@ -100,8 +108,77 @@ func countCase(ctx context.Context, valgrind string, halves []*half, limits verd
 	if slices.ContainsFunc(all, func(p process) bool { return p.whole }) {
 		one.Warnings = append(one.Warnings, "its timer stops too often: what it does then, and stopping, is counted too")
 	}
-	one.Judge(limits)
+	if one.Judge(limits); !one.Moved() || one.Old == nil {
+		return nil
+	}
+	return countStacks(ctx, valgrind, halves, one)
+}
+
+const (
+	// stackDepth is how many callers of a function are told apart.
+	stackDepth = 20
+	// mostStacks is how many ways of calls are kept, those with the most instructions, and
+	// leastStack what each has at least, as a fraction of all.
+	mostStacks, leastStack = 400, 0.0005
+)
+
+// countStacks counts one more process of each side, by the functions that called each other down to
+// the benchmark itself: what package testing does around it is left out.
+func countStacks(ctx context.Context, valgrind string, halves []*half, one *verdict.Counted) error {
+	stacks := map[string]*verdict.CountedFunction{}
+	for i, h := range halves {
+		p, err := h.count(ctx, valgrind, "count", sizesOf(halves), "--separate-callers="+strconv.Itoa(stackDepth))
+		if errors.Is(err, errStops) {
+			return nil // it has no parts whose difference would be an operation
+		} else if err != nil {
+			return err
+		}
+		for context, n := range p.functions {
+			way := wayTo(context, "."+strings.Split(h.of.Name, "/")[0])
+			if way == "" {
+				continue
+			}
+			if stacks[way] == nil {
+				stacks[way] = &verdict.CountedFunction{Function: way}
+			}
+			if i == 0 {
+				stacks[way].Old += n
+			} else {
+				stacks[way].New += n
+			}
+		}
+	}
+	for _, way := range slices.Sorted(maps.Keys(stacks)) {
+		if s := stacks[way]; max(s.Old, s.New) >= leastStack*one.Old.Instructions {
+			one.Stacks = append(one.Stacks, *s)
+		}
+	}
+	slices.SortStableFunc(one.Stacks, func(a, b verdict.CountedFunction) int {
+		return cmp.Compare(max(b.Old, b.New), max(a.Old, a.New))
+	})
+	one.Stacks = one.Stacks[:min(mostStacks, len(one.Stacks))]
 	return nil
+}
+
+// wayTo is how a benchmark function got to another, the outermost first, from callgrind's context,
+// which has callers last: "inner'outer'pkg.BenchmarkOne'testing…". It is "" if it did not. A number
+// says how deep a recursion is.
+func wayTo(context, benchmark string) string {
+	way := slices.DeleteFunc(strings.Split(context, "'"), func(name string) bool {
+		return strings.Trim(name, "0123456789") == ""
+	})
+	at := slices.IndexFunc(way, func(name string) bool {
+		_, after, is := strings.Cut(name, benchmark)
+		return is && (after == "" || after[0] == '.') // or a function in it
+	})
+	if at < 0 {
+		return ""
+	}
+	for at+1 < len(way) && strings.Contains(way[at+1], benchmark) {
+		at++
+	}
+	slices.Reverse(way[:at+1])
+	return strings.Join(way[:at+1], ";")
 }
 
 // countSome counts some processes of each side, as many at once as there are processors.
@@ -171,7 +248,7 @@ type process struct {
 }
 
 // count runs the benchmark once under Valgrind.
-func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p process, err error) {
+func (h *half) count(ctx context.Context, valgrind, mode string, of sizes, flags ...string) (p process, err error) {
 	if h.binary.Plain != "" {
 		return p, errors.New("its instructions cannot be counted: " + h.binary.Plain)
 	}
@@ -185,7 +262,7 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p pr
 		list += fmt.Sprintf(" %d %d", of.few, of.many)
 	}
 	arguments, environment := h.binary.command(0, h.of.pattern(), 0, mode+" "+list)
-	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
+	arguments = slices.Concat(flags, []string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments)
 	batches := time.Duration(1 + 2*of.pairs)
 	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))
 	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))

@@ -314,32 +314,21 @@ func TestSameCode(t *testing.T) {
 		{map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n"}, "a b c d e"},
 	} {
 		g.write(of.changes)
-		now, err := build.WorkingTree(t.Context(), g.folder)
+		o := &Options{Folder: g.folder, Patterns: []string{"./..."}, Bench: ".", Vary: againstHEAD}
+		set := &Set{}
+		sides, err := set.find(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		old, err := build.Revision(t.Context(), g.folder, "HEAD")
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := &Options{Patterns: []string{"./..."}, Bench: ".", Vary: againstHEAD}
-		is, err := o.find(t.Context(), now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		was, err := o.find(t.Context(), old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := leaveSame(o, []*side{was, is})
+		said := leaveSame(o, sides)
 		var left []string
-		for _, p := range is.packages {
+		for _, p := range sides[1].packages {
 			left = append(left, p.Label)
 		}
 		if got := strings.Join(left, " "); got != of.want {
 			t.Errorf("%v: %q are measured, want %q; %s", of.changes, got, of.want, said)
 		}
-		old.Close()
+		set.Close()
 		g.git("", "checkout", "-q", ".")
 		g.git("", "clean", "-q", "-f", "-d")
 	}

@@ -172,7 +172,7 @@ func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
 	s.packages[0].Path = prebuiltPath
 	s.binaries[prebuiltPath] = b
 	s.benchmarks[prebuiltPath], err = b.List(ctx, o.Bench, o.Patience)
-	s.name = strings.TrimSuffix(strings.ReplaceAll(p.Path, " ", "_"), ".test")
+	s.Name = strings.TrimSuffix(strings.ReplaceAll(p.Path, " ", "_"), ".test")
 	s.commit = "sha256:" + lab.Digest(file)
 	return s, err
 }

@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/build"
 	"postage/lab"
 	"postage/record"
 )
@@ -46,44 +47,33 @@ type Set struct {
 	// Notes say what Entries leaves out: a package that does not build, a benchmark that only one
 	// side has.
 	Notes []string
-	// Commit is the new side's, and Commits are all sides', the first of which is the old one.
-	Commit  string
-	Commits []string
+	// Commit is the new side's, and Vary what --vary takes for the sides.
+	Commit string
+	Vary   string
 	// Go is the release that the new side was built with, Modules the versions of the modules that
 	// it was built from, by path, and Told what each side is and where they differ.
 	Go      string
 	Modules map[string]string
 	Told    []string
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
-	Same    string
-	sources []*build.Source
-	cases   []string
-	pairs   map[string]pair // by case; the old half has no binary where there is one side
+	Same   string
+	opened []Side
+	cases  []string
+	pairs  map[string]pair // by case; the old half has no binary where there is one side
 }
 
 // Close removes what was built and checked out, except for what is cached.
-func (s *Set) Close() error { return closeAll(s.sources) }
-
-func closeAll(sources []*build.Source) error {
-	var errs []error
-	for _, source := range sources {
-		errs = append(errs, source.Close())
-	}
-	return errors.Join(errs...)
-}
+func (s *Set) Close() error { return Close(s.opened) }
 
 // side is the built code of one side.
 type side struct {
-	source      *build.Source
-	packages    []Package
-	in          *inputs
-	environment []string           // of its processes
-	binaries    map[string]*Binary // by package
-	benchmarks  map[string][]Benchmark
-	failed      map[string]error // packages that do not build
-	// name is what it is called, "" for its commit, and revision what that was asked for by. A
-	// prebuilt binary has no source, and commit stands for its commit.
-	name, revision, commit string
+	Side
+	packages   []Package
+	in         *inputs
+	binaries   map[string]*Binary // by package
+	benchmarks map[string][]Benchmark
+	failed     map[string]error // packages that do not build
+	commit     string           // what stands for that of a prebuilt binary, which has no source
 }
 
 // New finds the benchmarks, builds them, and runs each once.
@@ -109,22 +99,62 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	if err != nil {
 		return set, err
 	}
+	alike(sides)
 	if len(sides) == 1 {
 		set.join(o, sides[0], nil, "")
 	}
 	for _, now := range sides[1:] {
 		of := "" // which case it is, where a benchmark has several
 		if len(sides) > 2 {
-			of = now.label()
+			of = now.Label()
 		}
 		set.join(o, now, sides[0], of)
 	}
 	return set, nil
 }
 
+// alike has a package's binaries measured alike: where one has no hook, none is used.
+func alike(sides []*side) {
+	plain := map[string]string{}
+	for range 2 {
+		for _, one := range sides {
+			for path, b := range one.binaries {
+				plain[path] = cmp.Or(plain[path], b.Plain)
+				b.Plain = plain[path]
+			}
+		}
+	}
+}
+
+// find opens the sides, and finds their packages and what these are compiled from.
+func (s *Set) find(ctx context.Context, o *Options) (sides []*side, err error) {
+	vary := o.Vary
+	if len(vary.Values) == 0 {
+		vary.Values = []string{""}
+	}
+	if s.opened, err = vary.Open(ctx, o.Folder); err != nil {
+		return nil, err
+	}
+	var versions []map[string]string
+	for i, one := range s.opened {
+		found := &side{Side: one, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+		if i > 0 && one.Source == s.opened[0].Source {
+			found.packages, found.in = sides[0].packages, sides[0].in
+		} else if found.packages, err = Find(ctx, one.Source, o.Patterns); err == nil {
+			found.in, err = inputsOf(ctx, one.Source, found.packages)
+		}
+		if err != nil {
+			return nil, vary.Wrap(vary.Values[i], err)
+		}
+		sides, versions = append(sides, found), append(versions, found.in.versions)
+	}
+	s.Told, s.Vary = Told(s.opened, versions), o.Vary.Text(s.opened)
+	return sides, nil
+}
+
 // built makes the sides from source.
 func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
-	sides, err := s.open(ctx, o)
+	sides, err := s.find(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -132,17 +162,15 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 	if len(now.packages) == 0 {
 		return nil, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
 	}
-	s.Told = told(sides)
 	if len(sides) > 1 && o.Vary.versioned() && !o.All {
 		s.Same = leaveSame(o, sides)
 	}
 	for _, one := range sides {
-		s.Commit, s.Commits = one.source.Commit, append(s.Commits, one.source.Commit)
 		if err := o.build(ctx, one); err != nil {
 			return nil, err
 		}
 	}
-	s.Go, s.Modules = now.in.versions["go"], maps.Clone(now.in.versions)
+	s.Commit, s.Go, s.Modules = now.Commit, now.in.versions["go"], maps.Clone(now.in.versions)
 	delete(s.Modules, "go")
 	return sides, nil
 }
@@ -178,50 +206,16 @@ func firstPart(pattern string) string {
 	return first
 }
 
-// differences are the versions that are not the same.
-func differences(old, now map[string]string) string {
-	var all []string
-	both := maps.Clone(old)
-	maps.Copy(both, now)
-	for _, path := range slices.Sorted(maps.Keys(both)) {
-		if was, is := old[path], now[path]; was != is {
-			all = append(all, fmt.Sprintf("%s %s → %s", path, cmp.Or(was, "none"), cmp.Or(is, "none")))
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// side finds one side's benchmarks, builds them and lists them.
-func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
-	s, err := o.find(ctx, source)
-	if err == nil {
-		err = o.build(ctx, s)
-	}
-	return s, err
-}
-
-// find finds one side's packages, and what they are compiled from.
-func (o *Options) find(ctx context.Context, source *build.Source) (s *side, err error) {
-	s = &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
-	if s.packages, err = Find(ctx, source, o.Patterns); err == nil {
-		s.in, err = inputsOf(ctx, source, s.packages)
-	}
-	if err != nil {
-		return nil, withToolchain(err)
-	}
-	return s, nil
-}
-
 // build builds one side and lists its benchmarks.
 func (o *Options) build(ctx context.Context, s *side) error {
 	if o.Layouts == 0 {
 		o.Layouts = layoutsFor(len(s.packages))
 	}
 	for _, p := range s.packages {
-		o.Say("building the tests of %s at %s", p.Path, s.label())
-		binary, err := Build(ctx, s.source, p, o.Layouts)
+		o.Say("building the tests of %s at %s", p.Path, s.Label())
+		binary, err := Build(ctx, s.Source, p, o.Layouts)
 		if err == nil {
-			binary.Environment = s.environment
+			binary.Environment = s.Environment
 			s.binaries[p.Path] = binary
 			s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
 		}
@@ -234,20 +228,17 @@ func (o *Options) build(ctx context.Context, s *side) error {
 	return nil
 }
 
-// newerGo matches what the go command says if a module wants a newer Go than there is.
-var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+) \(running|go: download go([0-9.a-z]*[0-9a-z])`)
-
-// withToolchain adds what to do to the error of a go command that lacks a newer Go.
-func withToolchain(err error) error {
-	m := newerGo.FindStringSubmatch(err.Error())
-	if m == nil {
-		return err
+// Programs is the SHA-256 of the programs of all sides.
+func (s *Set) Programs() string {
+	h := sha256.New()
+	for _, name := range s.cases {
+		for _, one := range []half{s.pairs[name].old, s.pairs[name].now} {
+			if one.binary != nil {
+				fmt.Fprintln(h, name, lab.Digest(one.binary.Layouts[0]), one.binary.Environment)
+			}
+		}
 	}
-	wanted := "Go " + m[1] + m[2]
-	if strings.Contains(err.Error(), "; GOTOOLCHAIN=") { // this release and no other
-		return &lab.Hinted{Err: err, Hint: "set GOTOOLCHAIN=auto, so that the go command downloads " + wanted + ", or install it and put it first in PATH"}
-	}
-	return &lab.Hinted{Err: err, Hint: wanted + " could not be downloaded: install it and put it first in PATH"}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
@@ -259,26 +250,6 @@ func layoutsFor(packages int) int {
 	return 8 // four would leave three degrees of freedom
 }
 
-func shortCommit(commit string) string {
-	if commit == "" {
-		return "no commit"
-	}
-	name, dirty, changed := strings.Cut(commit, "+")
-	name = name[:min(12, len(name))]
-	if changed {
-		name += "+" + dirty
-	}
-	return name
-}
-
-// label is what the side is called.
-func (s *side) label() string {
-	if s.name == "" {
-		return shortCommit(s.source.Commit)
-	}
-	return s.name
-}
-
 // join makes the entries. A case has a benchmark of the new side, which is the baseline, its
 // control, and the same benchmark of the old side; of says which case of the benchmark it is.
 func (s *Set) join(o Options, now, old *side, of string) {
@@ -287,7 +258,7 @@ func (s *Set) join(o Options, now, old *side, of string) {
 		case now.failed[p.Path] != nil:
 			s.note("%s does not build: %v", p.Path, now.failed[p.Path])
 		case old != nil && old.failed[p.Path] != nil:
-			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.revision, old.label()), p.Path, old.failed[p.Path])
+			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.Revision, old.Label()), p.Path, old.failed[p.Path])
 		case o.Column != "":
 			s.columns(o, now, p)
 		default:
@@ -302,7 +273,7 @@ func (s *Set) join(o Options, now, old *side, of string) {
 	for _, p := range old.packages {
 		for _, one := range old.benchmarks[p.Path] {
 			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
-				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.revision, old.label()))
+				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			}
 		}
 	}
@@ -313,7 +284,7 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 	var was *Benchmark
 	if old != nil {
 		if was = find(old.benchmarks[p.Path], one.Name); was == nil {
-			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.revision, old.label()))
+			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			return
 		}
 	}
@@ -322,7 +293,7 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		if of != "" {
 			c.Name, c.Doc = c.Name+"/"+inName.Replace(of), c.Doc+" "+of
 		}
-		if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
+		if now.binaries[p.Path].Plain != "" {
 			c.Value = record.ValueWall
 		}
 		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one, cpu}}
@@ -385,9 +356,9 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry returns a benchmark's entry on this side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: inName.Replace(s.label()), Commit: s.commit}
-	if s.source != nil {
-		built.Commit = s.source.Commit
+	built := &lab.Build{Name: s.InName(), Commit: s.commit}
+	if s.Source != nil {
+		built.Commit = s.Commit
 	}
 	for _, file := range b.Layouts {
 		built.Commands = append(built.Commands, []string{file})

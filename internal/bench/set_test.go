@@ -21,7 +21,7 @@ func TestToolchainHint(t *testing.T) {
 		"go: download example.org/none: 404":                                                                               "",
 	} {
 		var h *lab.Hinted
-		err := withToolchain(errors.New(said))
+		err := new(Variation).Wrap("", errors.New(said))
 		if errors.As(err, &h) != (want != "") || h != nil && !strings.Contains(h.Hint, want) || err.Error() != said {
 			t.Errorf("%s: %v, %+v", said, err, h)
 		}

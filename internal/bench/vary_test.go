@@ -2,6 +2,7 @@ package bench
 
 import (
 	"archive/zip"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"postage/internal/build"
 	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
@@ -68,6 +70,76 @@ func TestVary(t *testing.T) {
 		if len(set.Told) != len(v.Values) || !strings.HasPrefix(set.Told[0], "old is "+v.label(v.Values[0])+": go1.") {
 			t.Errorf("%s: %q", text, set.Told)
 		}
+	}
+}
+
+// A side whose Go release is not there, or is too old, says so and what to do.
+func TestVaryToolchain(t *testing.T) {
+	for name, of := range map[string]struct{ mod, vary, environment, says, hint string }{
+		"this release and no other":           {"go 1.99", "GOGC=1,2", "local", "requires go >= 1.99", "set GOTOOLCHAIN=auto, so that the go command downloads Go 1.99, or"},
+		"a toolchain line, without a network": {"go 1.24\n\ntoolchain go1.99.7", "GOGC=1,2", "auto", "go1.99.7", "Go 1.99.7 could not be downloaded: install it"},
+		"without a network":                   {"go 1.24", "GOTOOLCHAIN=go1.99.8,go1.99.9", "local", "--vary GOTOOLCHAIN=go1.99.8: ", "Go 1.99.8 is not on this machine: it takes a network"},
+		"older than go.mod":                   {"go 1.99", "GOTOOLCHAIN=local,go1.99.9", "auto", "--vary GOTOOLCHAIN=local: ", "go.mod wants Go 1.99 or newer: no side"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := onGround(t, map[string]string{"go.mod": "module example.org/m\n\n" + of.mod + "\n", "m_test.go": tests("m", "")})
+			for variable, value := range map[string]string{"GOWORK": "off", "GOPROXY": "off", "GOTOOLCHAIN": of.environment} {
+				t.Setenv(variable, value)
+			}
+			v, err := ParseVariation(of.vary)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = g.found("", Options{Vary: v})
+			var h *lab.Hinted
+			if !errors.As(err, &h) || !strings.Contains(err.Error(), of.says) || !strings.HasPrefix(h.Hint, of.hint) {
+				t.Errorf("%v; %+v: want %q; %q", err, h, of.says, of.hint)
+			}
+		})
+	}
+}
+
+// Where one side's release cannot be extended, both are measured alike: by a process a batch.
+func TestHookedOnBothSides(t *testing.T) {
+	for _, turn := range [][2]string{{"old", "now"}, {"now", "old"}} {
+		sides := map[string]*side{}
+		for name, why := range map[string]string{"old": "no hook", "now": ""} {
+			p := Package{Path: "m", Label: "m"}
+			sides[name] = &side{Side: Side{Name: name}, packages: []Package{p}, commit: name,
+				binaries:   map[string]*Binary{"m": {Package: p, Layouts: []string{name}, Plain: why}},
+				benchmarks: map[string][]Benchmark{"m": {{Name: "BenchmarkOne"}}}}
+		}
+		s := &Set{pairs: map[string]pair{}}
+		alike([]*side{sides[turn[0]], sides[turn[1]]})
+		s.join(Options{}, sides[turn[1]], sides[turn[0]], "")
+		for _, e := range s.Entries {
+			runner, err := e.Contender.Start(t.Context(), 0)
+			if _, alike := runner.(*plain); err != nil || !alike || e.Case.Value != record.ValueWall {
+				t.Errorf("%s in place of %s: %s is measured by %T, %v", turn[1], turn[0], e.Build.Name, runner, err)
+			}
+		}
+		if len(s.Entries) != 3 {
+			t.Errorf("%d entries", len(s.Entries))
+		}
+	}
+}
+
+// What --vary takes is kept with the commits that revisions name.
+func TestVariationText(t *testing.T) {
+	for text, want := range map[string]string{
+		"GOGC=100,400": "GOGC=100,400", "-tags=,purego": "-tags=,purego", "example.org/m@v1,v2": "example.org/m@v1,v2", "@main,@": "@c0ffee,@", "@a,@b,@": "@c0ffee,@c0ffee,@",
+	} {
+		v, err := ParseVariation(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := Side{Source: &build.Source{Commit: "c0ffee"}}
+		if got := v.Text([]Side{side, side, side}); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if got := new(Variation).Text(nil); got != "" {
+		t.Errorf("one side: %q", got)
 	}
 }
 
@@ -133,12 +205,12 @@ func (g *ground) counted() map[string]verdict.Counted {
 	if err != nil {
 		g.Fatal(err)
 	}
-	all, err := set.Count(g.Context(), verdict.CountThresholds(), func(*verdict.Counted) {})
-	if err != nil {
+	var run verdict.CountedRun
+	if err := set.Count(g.Context(), verdict.CountThresholds(), &run, nil); err != nil {
 		g.Fatal(err)
 	}
 	by := map[string]verdict.Counted{}
-	for _, c := range all {
+	for _, c := range run.Rows {
 		by[strings.TrimPrefix(c.Case, "Bench/pkg=m/")] = c
 		if c.Failed != "" {
 			g.Errorf("%s: %s", c.Case, c.Failed)
@@ -165,6 +237,19 @@ func Hot() { hot(1000) }
 
 //go:noinline
 func Cold() { hot(500) }
+
+var turn int
+
+//go:noinline
+func Rare() {
+	if turn == 0 {
+		hot(1 << 20)
+	}
+	hot(1000)
+	if turn++; turn%(1<<30) == 0 {
+		hot(1000)
+	}
+}
 `
 	g := onGround(t, map[string]string{"go.mod": goMod, "m.go": source, "m_test.go": `package m
 
@@ -180,6 +265,12 @@ func BenchmarkHot(b *testing.B) {
 func BenchmarkCold(b *testing.B) {
 	for range b.N {
 		Cold()
+	}
+}
+
+func BenchmarkRare(b *testing.B) {
+	for range b.N {
+		Rare()
 	}
 }
 
@@ -206,14 +297,23 @@ func BenchmarkOften(b *testing.B) {
 	t.Setenv("GOWORK", "off")
 	g.commit("")
 	moved := "package m\n\nfunc Before() uint64 {\n\thot(77)\n\treturn Sum\n}\n" + strings.TrimPrefix(source, "package m\n")
-	g.write(map[string]string{"m.go": strings.Replace(moved, "hot(1000)", "hot(1010)", 1)})
+	g.write(map[string]string{"m.go": strings.NewReplacer("{ hot(1000) }", "{ hot(1010) }", "1<<30", "100").Replace(moved)})
 	by := g.counted()
 	hot, cold := by["Hot"], by["Cold"]
 	if hot.Outcome != verdict.Regressed || hot.Ratio() < 1.008 || hot.Ratio() > 1.012 || len(hot.Functions) == 0 || hot.Functions[0].Function != "example.org/m.Hot" {
 		t.Errorf("1%% more work: %s, %v times as many instructions, in %v", hot.Outcome, hot.Ratio(), hot.Functions)
 	}
-	if cold.Outcome != verdict.Passed || cold.Moved() {
+	if len(hot.Stacks) == 0 || len(hot.Stacks) > 3 {
+		t.Fatalf("the ways to it: %+v", hot.Stacks)
+	}
+	if moved := hot.Stacks[0]; moved.Function != "example.org/m.BenchmarkHot;example.org/m.Hot" || moved.New-moved.Old < 40 || moved.New-moved.Old > 120 {
+		t.Errorf("on the way to it: %+v", hot.Stacks)
+	}
+	if cold.Outcome != verdict.Passed || cold.Moved() || len(cold.Stacks) > 0 {
 		t.Errorf("a function that moved: %s, %v, in %v", cold.Outcome, cold.Ratio(), cold.Functions)
+	}
+	if rare := by["Rare"]; rare.Outcome != verdict.Regressed || rare.Ratio() < 1.005 || rare.Ratio() > 1.015 {
+		t.Errorf("every hundredth operation twice, the first of which takes long: %s, %v times as many", rare.Outcome, rare.Ratio())
 	}
 	timer, often := by["Timer"], by["Often"]
 	if timer.Failed != "" || timer.New.Instructions > cold.New.Instructions*1.05 || len(timer.Warnings) > 0 {

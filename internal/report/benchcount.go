@@ -11,9 +11,6 @@ import (
 // counted is a benchmark's line.
 type counted = *verdict.Counted
 
-// notTime says what the figures are.
-const notTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector: they are not time"
-
 func countColumns(all []verdict.Counted) []column[counted] {
 	name := texts("benchmark", func(c counted) string { return benchmarkName(c.Case) })
 	spread := figures("spread", func(c counted) string { return fmt.Sprintf("±%.2g%%", 100*c.New.Spread()) })
@@ -48,16 +45,16 @@ var countedFunctions = []column[verdict.CountedFunction]{
 	}),
 }
 
-// Counts writes counted benchmarks, and in which functions those that changed did. Notes are lines
-// about what was not counted.
-func Counts(w io.Writer, all []verdict.Counted, notes []string, form Form) error {
+// Counts writes counted benchmarks, and in which functions those that changed did.
+func Counts(w io.Writer, run *verdict.CountedRun, form Form) error {
 	if form.JSON {
-		return countsJSON(w, all, notes)
+		return writeJSON(w, run)
 	}
+	all := run.Rows
 	d := &doc{Form: form}
 	if form.Markdown {
 		d.printf("%s\n", BenchMarker)
-		d.title("Instructions: " + string(verdict.CountedOutcome(all)))
+		d.title("Instructions: " + string(run.Outcome))
 	}
 	var shown, moved []counted
 	var failed, warnings, whys []string
@@ -104,21 +101,8 @@ func Counts(w io.Writer, all []verdict.Counted, notes []string, form Form) error
 		d.paragraph("- ", words.Counted(same, "benchmark")+" executed as many instructions as before")
 	}
 	d.marked("not passed:", whys...)
-	d.marked("not counted:", append(failed, notes...)...)
+	d.marked("not counted:", append(failed, run.Notes...)...)
 	d.marked("warning:", warnings...)
-	d.note(notTime)
+	d.note(verdict.NotTime)
 	return d.writeTo(w)
-}
-
-// jsonCounts is the JSON form of counted benchmarks, version 1: a stable interface.
-type jsonCounts struct {
-	Version int               `json:"version"`
-	What    string            `json:"what"`
-	Outcome verdict.Outcome   `json:"outcome"`
-	Rows    []verdict.Counted `json:"rows"`
-	Notes   []string          `json:"notes"`
-}
-
-func countsJSON(w io.Writer, all []verdict.Counted, notes []string) error {
-	return writeJSON(w, jsonCounts{1, notTime, verdict.CountedOutcome(all), all, notes})
 }

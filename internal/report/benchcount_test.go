@@ -38,11 +38,39 @@ instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
 `
 	for want, form := range map[string]Form{terminal: {}, "<!-- postage bench -->\n### Instructions: regressed\n": {Markdown: true}, "\"instructions_op\": 4558,": {JSON: true}} {
 		var said strings.Builder
-		if err := Counts(&said, all, []string{"m New is new"}, form); err != nil {
+		run := verdict.CountedRun{Rows: all, Notes: []string{"m New is new"}}
+		run.Judge()
+		if err := Counts(&said, &run, form); err != nil {
 			t.Fatal(err)
 		}
 		if got := said.String(); !strings.Contains(got, want) || strings.Contains(got, "ns/op") || !strings.Contains(got, "not time") {
 			t.Errorf("%+v:\n%s\nwant\n%s", form, got, want)
 		}
+	}
+}
+
+// A page shows, function within function, where instructions are more and where fewer.
+func TestCountsPage(t *testing.T) {
+	run := verdict.CountedRun{Rows: []verdict.Counted{
+		{Case: "Bench/pkg=m/Stays", Outcome: verdict.Passed, Old: &verdict.Executed{Instructions: 100}, New: &verdict.Executed{Instructions: 100}},
+		{Case: "Bench/pkg=m/Works", Outcome: verdict.Regressed, Old: &verdict.Executed{Instructions: 1000}, New: &verdict.Executed{Instructions: 1100},
+			Stacks: []verdict.CountedFunction{{Function: "m.BenchmarkWorks;m.Work;m.<hot>", Old: 600, New: 800}, {Function: "m.BenchmarkWorks;m.Work", Old: 100, New: 100}, {Function: "m.BenchmarkWorks;m.gone", Old: 300, New: 200}}},
+	}}
+	run.Judge()
+	var page strings.Builder
+	if err := CountsHTML(&page, &run); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<h2>m Works</h2>", "not time", `<rect class="more" x="0" y="60" width="960"`, // m.BenchmarkWorks
+		"<title>m.Work: 700.0 → 900.0 instructions an operation</title>", "<title>m.&lt;hot&gt;: 600.0 → 800.0",
+		`<rect class="fewer" x="720" y="40" width="240"`, "<title>m.gone: 300.0 → 200.0",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("no %s in\n%s", want, page.String())
+		}
+	}
+	if strings.Contains(page.String(), "m Stays</h2>") || strings.Contains(page.String(), "://") {
+		t.Errorf("what stays is drawn, or it loads something:\n%s", page.String())
 	}
 }

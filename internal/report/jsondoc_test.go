@@ -20,7 +20,7 @@ import (
 var forms = map[string]any{
 	"Figure": verdict.Interval{}, "Ratio": verdict.Comparison{}, "Rate": Rate{}, "Machine": record.Machine{},
 	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
-	"Counts": jsonCounts{}, "List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{}, "Profile": profile.Summary{}, "Moves": profile.Moves{},
+	"Counts": verdict.CountedRun{}, "List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{}, "Profile": profile.Summary{}, "Moves": profile.Moves{},
 }
 
 // kinds are what the page calls types.

@@ -21,8 +21,11 @@ type Counted struct {
 	// Functions are those whose own instructions differ most, at most ten, and by more than a
 	// quarter of the threshold.
 	Functions []CountedFunction `json:"functions"`
-	Warnings  []string          `json:"warnings"`
-	Failed    string            `json:"failed"` // why nothing was counted
+	// Stacks are where an operation's instructions are, if they moved: the same, by the functions
+	// that called each other, the outermost first, with ";" between them.
+	Stacks   []CountedFunction `json:"stacks,omitempty"`
+	Warnings []string          `json:"warnings"`
+	Failed   string            `json:"failed"` // why nothing was counted
 }
 
 // Executed is what an operation executes and allocates.
@@ -120,18 +123,38 @@ func (c *Counted) Judge(limits Thresholds) {
 	c.Functions = c.Functions[:min(mostFunctions, len(c.Functions))]
 }
 
-// CountedOutcome is the worst outcome: that of a gate.
-func CountedOutcome(all []Counted) Outcome {
-	worst := Passed
-	for i := range all {
-		switch {
-		case all[i].Outcome == Regressed:
-			return Regressed
-		case all[i].Outcome == Inconclusive, all[i].Failed != "":
-			worst = Inconclusive
+// CountedRun is a run of counts: its record, and its JSON form, which is a stable interface.
+type CountedRun struct {
+	Version int     `json:"version"`
+	What    string  `json:"what"`
+	Outcome Outcome `json:"outcome"` // the worst of the rows': that of a gate
+	// Arguments are the packages and flags that it was asked for, Vary what the sides differ in, and
+	// Programs the SHA-256 of the programs of all sides.
+	Arguments []string  `json:"arguments"`
+	Vary      string    `json:"vary"`
+	Programs  string    `json:"programs"`
+	Rows      []Counted `json:"rows"`
+	Notes     []string  `json:"notes"` // what was not counted, and why
+}
+
+// CountedVersion is that of the JSON form.
+const CountedVersion = 1
+
+// NotTime says what the figures are.
+const NotTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector: they are not time"
+
+// Judge sets the outcome.
+func (r *CountedRun) Judge() {
+	r.Version, r.What, r.Outcome = CountedVersion, NotTime, Passed
+	for i := range r.Rows {
+		switch one := &r.Rows[i]; {
+		case one.Outcome == Regressed:
+			r.Outcome = Regressed
+			return
+		case one.Outcome == Inconclusive, one.Failed != "":
+			r.Outcome = Inconclusive
 		}
 	}
-	return worst
 }
 
 // Moved says that the instructions differ beyond the tolerance, in either direction.

@@ -38,11 +38,13 @@ func TestCountedOutcomes(t *testing.T) {
 		if name == "1% more" && (len(c.Functions) != 1 || c.Functions[0].Function != "hot" || c.Functions[0].New-c.Functions[0].Old != 10) {
 			t.Errorf("it is in %+v", c.Functions)
 		}
-		if CountedOutcome([]Counted{{Outcome: Passed}, c}) != of.want {
+		run := CountedRun{Rows: []Counted{{Outcome: Passed}, c}}
+		if run.Judge(); run.Outcome != of.want {
 			t.Errorf("%s: a gate says otherwise", name)
 		}
 	}
-	if CountedOutcome([]Counted{{Outcome: Passed}, {Failed: "hang"}}) != Inconclusive {
+	run := CountedRun{Rows: []Counted{{Outcome: Passed}, {Failed: "hang"}}}
+	if run.Judge(); run.Outcome != Inconclusive {
 		t.Error("what could not be counted passes")
 	}
 }

@@ -22,9 +22,7 @@ func IsAgainst(rec *record.Record) bool {
 
 // IsSame reports whether nothing was measured against the revision, as all is the same code.
 func IsSame(rec *record.Record) bool {
-	return len(rec.Rows) == 0 && slices.ContainsFunc(rec.Run.Patterns, func(p string) bool {
-		return strings.HasPrefix(p, "-against=") || strings.HasPrefix(p, "-vary=@")
-	})
+	return len(rec.Rows) == 0 && strings.HasPrefix(rec.Run.Vary, "@")
 }
 
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
