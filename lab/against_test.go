@@ -128,3 +128,17 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("resumed %d of %d rows: %v", len(resumed), len(plan.Entries), err)
 	}
 }
+
+// What a side is run with takes the place of what the world states.
+func TestSideEnvironment(t *testing.T) {
+	r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{GOMAXPROCS: 2, World: &record.World{Procs: 1, GOGC: 100}}}}
+	for want, of := range map[string]*Build{
+		"GOMAXPROCS=1 GOGC=100":                       {},
+		"GOMAXPROCS=1 GOGC=100 GOGC=400 GOMAXPROCS=4": {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},
+	} {
+		e := Entry{Case: &Case{}, Build: of}
+		if got := strings.Join(r.environment(&e), " "); got != want {
+			t.Errorf("%s, want %s: the last one counts", got, want)
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
-		if again {
+		if again && found[len(found)-1].Name == one.Name {
 			found = found[:len(found)-1] // it has run once more
 		}
 		found, again = append(found, one), one.Failed == ""
