@@ -46,8 +46,8 @@ totals: 1156
 	}
 }
 
-// A context of callgrind's, in which Go's switches of stacks leave callers of no meaning, is the way
-// from the benchmark.
+// A context of callgrind's, in which Go's switches of stacks leave callers of no meaning, is the
+// way from the benchmark.
 func TestWayTo(t *testing.T) {
 	for context, want := range map[string]string{
 		"m.hot'2'm.Work'm.BenchmarkOne'testing.(*B).runN'm.Other":           "m.BenchmarkOne;m.Work;m.hot",

@@ -62,9 +62,9 @@ func TestCountsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"<h2>m Works</h2>", "not time", `<rect class="more" x="0" y="60" width="960"`, // m.BenchmarkWorks
+		"<h2>m Works</h2>", "not time", `<rect class="slower" x="0.00" y="0" width="1000.00"`, // m.BenchmarkWorks
 		"<title>m.Work: 700.0 → 900.0 instructions an operation</title>", "<title>m.&lt;hot&gt;: 600.0 → 800.0",
-		`<rect class="fewer" x="720" y="40" width="240"`, "<title>m.gone: 300.0 → 200.0",
+		`<rect class="faster" x="750.00" y="22" width="250.00"`, "<title>m.gone: 300.0 → 200.0",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("no %s in\n%s", want, page.String())

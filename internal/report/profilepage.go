@@ -78,13 +78,17 @@ func profileBar(s *profile.Summary) (tiles []tile) {
 }
 
 func newTile(x, y, width float64, class, name string, share float64) tile {
-	title := name + ", " + tenths(share)
-	if most := int(width / letterWidth); most < 4 {
-		name = ""
+	return titled(tile{X: x, Y: y, Width: width, Class: class, Name: name, Title: name + ", " + tenths(share)})
+}
+
+// titled has as much of the tile's name on it as it has room for.
+func titled(t tile) tile {
+	if most := int(t.Width / letterWidth); most < 4 {
+		t.Name = ""
 	} else {
-		name = middle(name, most)
+		t.Name = middle(t.Name, most)
 	}
-	return tile{x, y, width, class, name, title}
+	return t
 }
 
 // flameTiles adds a node's tile and those of what it calls, and finds how high they are.

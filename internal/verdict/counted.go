@@ -128,8 +128,8 @@ type CountedRun struct {
 	Version int     `json:"version"`
 	What    string  `json:"what"`
 	Outcome Outcome `json:"outcome"` // the worst of the rows': that of a gate
-	// Arguments are the packages and flags that it was asked for, Vary what the sides differ in, and
-	// Programs the SHA-256 of the programs of all sides.
+	// Arguments are the packages and flags that it was asked for, Vary what the sides differ in,
+	// and Programs the SHA-256 of the programs of all sides.
 	Arguments []string  `json:"arguments"`
 	Vary      string    `json:"vary"`
 	Programs  string    `json:"programs"`
