@@ -29,7 +29,7 @@ func (r *run) tellIntervals() (stop func()) {
 		return func() {}
 	}
 	for _, t := range r.tallies {
-		t.interval = newMicroseconds()
+		t.interval.open()
 	}
 	sum := newMicroseconds()
 	var from time.Duration
@@ -39,10 +39,10 @@ func (r *run) tellIntervals() (stop func()) {
 		sum.Reset()
 		for _, t := range r.tallies {
 			t.mu.Lock()
-			sum.Merge(t.interval)
-			t.interval.Reset()
-			in.Failed += t.intervalFailures
-			t.intervalFailures = 0
+			sum.Merge(t.interval.Latency.Histogram)
+			t.interval.Latency.Reset()
+			in.Failed += t.interval.Failed
+			t.interval.Failed = 0
 			for status, n := range t.Statuses {
 				in.Statuses[status] += n
 			}

@@ -72,14 +72,7 @@ func (h *Histogram) UnmarshalText(text []byte) (err error) {
 type tally struct {
 	mu sync.Mutex
 	Counts
-	intervalTally
-}
-
-// An intervalTally counts the answers since the interval began, in microseconds; nil if Plan.Every
-// is 0.
-type intervalTally struct {
-	interval         *hdrhistogram.Histogram
-	intervalFailures int64
+	interval TargetResult // since the interval began; without a histogram if Plan.Every is 0
 }
 
 // slowest is the longest latency that is recorded; longer ones count as this.
@@ -111,19 +104,14 @@ func (t *tally) done(due, now time.Time, status int, err error) {
 	}
 	if err != nil {
 		t.failed(reason(err))
-		t.intervalFailures++
 	}
-	if t.interval != nil {
-		recordMicroseconds(t.interval, now.Sub(due))
+	if t.interval.Latency.Histogram != nil {
+		t.interval.done(now.Sub(due), err)
 	}
 }
 
 func record(h Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
-}
-
-func recordMicroseconds(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
 }
 
 func (t *TargetResult) open() {
@@ -134,7 +122,7 @@ func (t *TargetResult) open() {
 
 func (t *TargetResult) done(d time.Duration, err error) {
 	t.open()
-	recordMicroseconds(t.Latency.Histogram, d)
+	_ = t.Latency.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
 	if t.Done++; err != nil {
 		t.Failed++
 	}
