@@ -110,7 +110,7 @@ func broken() [][]*fileProto {
 	var out [][]*fileProto
 
 	// Go packages with the name of something in the generated code.
-	names := append(slices.Clone(locals), "oldf", "pbfastx", "file_x_init", "runtime", "proto", "math", "slices", "validutf8", "string", "len", "func", "7up", "Part")
+	names := append(slices.Clone(locals), "oldf", "pbfastx", "file_x_init", "runtime", "proto", "math", "slices", "validutf8", "string", "len", "func", "7up", "Upper")
 	user := messageOf("User")
 	addition := []*fileProto{}
 	for k, name := range names {
