@@ -1,10 +1,11 @@
-// Package stage lists the suites of the five stages that a message passes.
+// Package stage lists the suites of the five stages that a message passes, and of the whole way.
 package stage
 
 import (
 	"postage/lab"
 	"postage/stage/apply"
 	"postage/stage/encode"
+	"postage/stage/route"
 	"postage/stage/seal"
 	"postage/stage/send"
 	"postage/stage/store"
@@ -12,11 +13,13 @@ import (
 
 // Suites returns the suites of all stages in the order in which a message passes them.
 func Suites() []lab.Suite {
+	stored := store.Suite()
 	return []lab.Suite{
 		encode.Suite(),
 		seal.Suite(),
 		send.Suite(),
-		store.Suite(),
+		stored,
 		apply.Suite(),
+		route.Suite(stored),
 	}
 }

@@ -50,6 +50,11 @@ func answers(cases []*caseOfRun) []answerView {
 		if c.Baseline == nil || c.Baseline.NSOp == nil {
 			continue
 		}
+		if c.says.Says != nil {
+			for _, line := range c.says.Says(c.rec, c.CaseResult) {
+				all = append(all, answerView{Rest: line})
+			}
+		}
 		k := record.KeysOf(c.Name)
 		if picks := picksOf(c.CaseResult); picks != nil {
 			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})

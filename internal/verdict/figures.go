@@ -15,6 +15,9 @@ type Figures struct {
 	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
 	// anything else: the messages are the user's.
 	PerMillion bool
+	// Says returns sentences on a case that go before everything else, none where the record has
+	// too little for them. Optional.
+	Says func(*record.Record, *CaseResult) []string
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
 }

@@ -200,6 +200,9 @@ type contender[M any] interface {
 	rows(msg *message[M], o op) []lab.Contender
 	// packCase returns the case of its bytes compressed, nil if it has none.
 	packCase(msg *message[M]) *lab.Case
+	// named is the codec's name, and carry opens it for other stages.
+	named() string
+	carry(messages []M) (module string, c carrier[M], err error)
 }
 
 func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {

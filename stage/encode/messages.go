@@ -29,11 +29,7 @@ func Suite() lab.Suite {
 		draw: drawTiny, count: 256, scalar: true,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
-	suite.Cases = append(suite.Cases, cases(kitOfOrder(), message[plain.Order]{
-		name: "order", doc: "a business document of one to two kilobytes",
-		draw: drawOrder, count: 256, headline: true,
-		edges: orderEdges, text: orderText,
-	}, handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
+	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
 		draw: drawMetrics, count: 256,
@@ -44,6 +40,14 @@ func Suite() lab.Suite {
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
 	return suite
+}
+
+func ordersMessage() message[plain.Order] {
+	return message[plain.Order]{
+		name: "order", doc: "a business document of one to two kilobytes",
+		draw: drawOrder, count: 256, headline: true,
+		edges: orderEdges, text: orderText,
+	}
 }
 
 const repeatedText = "Hello Embedded World %d!"

@@ -26,7 +26,7 @@ func precomputed(name string, n int, set ...setUp) *contender {
 				if err := prepareAll(ctx, conn, list); err != nil {
 					return nil, err
 				}
-				return encodeAll(nil, new([][]byte), list, conn)
+				return encodeAll(nil, new([][]byte), list, conn, t.types)
 			})
 		},
 	}
@@ -60,7 +60,7 @@ func memcpy() *contender {
 	return &contender{
 		name: "floor=memcpy", floor: true, writesNothing: true,
 		open: func(_ context.Context, t *target) (*writer, error) {
-			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows), nil)
+			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows), nil, t.types)
 			if err != nil {
 				return nil, err
 			}

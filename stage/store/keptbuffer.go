@@ -23,7 +23,7 @@ func keptBuffer() *contender {
 			var buffer []byte
 			var parameters [][]byte
 			return func(ctx context.Context) (err error) {
-				if buffer, err = encodeAll(buffer[:0], &parameters, list, conn); err != nil {
+				if buffer, err = encodeAll(buffer[:0], &parameters, list, conn, t.types); err != nil {
 					return err
 				}
 				return exchange(ctx, conn.PgConn(), buffer)
@@ -46,8 +46,8 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 
 // encodeAll appends the messages that run the statements: a Bind and an Execute for each, and one
 // Sync, which makes them one transaction. parameters is reused memory. If not all values are
-// strings, the connection's type map encodes them in binary.
-func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn) (_ []byte, err error) {
+// strings, the connection's type map encodes them in binary, as those of the columns.
+func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn, types []string) (_ []byte, err error) {
 	for i, s := range list {
 		*parameters = (*parameters)[:0]
 		bind := pgproto3.Bind{PreparedStatement: prepared(i)}
@@ -59,7 +59,7 @@ func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.
 				*parameters = append(*parameters, bytesIn(arg.(string)))
 				continue
 			}
-			value, err := encoded(conn, workload{data: dataTyped}.types("")[i%len(columns)], arg)
+			value, err := encoded(conn, types[i%len(columns)], arg)
 			if err != nil {
 				return nil, err
 			}

@@ -83,7 +83,8 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 	}
 }
 
-func (s *server) create(ctx context.Context, seed uint64) error {
+// define makes the table.
+func (s *server) define(ctx context.Context) error {
 	var definitions []string
 	for i, c := range columns {
 		definitions = append(definitions, `"`+c+`" `+s.to.types[i])
@@ -92,7 +93,13 @@ func (s *server) create(ctx context.Context, seed uint64) error {
 	if s.data != dataTyped && s.compression != unnamed {
 		definitions[4] += " compression " + s.compression
 	}
-	if _, err := s.control.Exec(ctx, fmt.Sprintf("create table %s (%s)", s.to.table, strings.Join(definitions, ", "))); err != nil || s.phase == phaseInsert {
+	_, err := s.control.Exec(ctx, fmt.Sprintf("create table %s (%s)", s.to.table, strings.Join(definitions, ", ")))
+	return err
+}
+
+// create makes the table, with what it has when an operation begins.
+func (s *server) create(ctx context.Context, seed uint64) error {
+	if err := s.define(ctx); err != nil || s.phase == phaseInsert {
 		return err
 	}
 	other := s.draw(seed, 2)

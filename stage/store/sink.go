@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"postage/internal/proc"
 	"postage/lab"
@@ -43,18 +46,28 @@ type sinkAnswer struct {
 	CPU     *time.Duration // user and system time of the sink, nil if not known
 }
 
+// startSink starts a sink whose columns have these types, text where they are not named.
+func startSink(ctx context.Context, types map[string]uint32, transport pgtest.Transport) (*sink, error) {
+	var address sinkAddress
+	p, err := proc.StartServer(ctx, sinkServer, types, &address)
+	if err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	dsn := fmt.Sprintf("host=%s port=%d user=x dbname=x sslmode=disable", address.Dir, address.Port)
+	if transport == pgtest.TCP {
+		dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
+	}
+	return &sink{server: p, to: target{dsn: dsn, table: "page", unix: transport == pgtest.Unix}}, nil
+}
+
 func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.Env) (place, error) {
 	return func(ctx context.Context, env lab.Env) (place, error) {
-		var address sinkAddress
-		p, err := proc.StartServer(ctx, sinkServer, nil, &address)
+		s, err := startSink(ctx, map[string]uint32{"colD": pgtype.JSONBOID}, transport)
 		if err != nil {
-			return nil, fmt.Errorf("sink: %w", err)
+			return nil, err
 		}
-		dsn := fmt.Sprintf("host=%s port=%d user=x dbname=x sslmode=disable", address.Dir, address.Port)
-		if transport == pgtest.TCP {
-			dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
-		}
-		return &sink{server: p, to: target{dsn: dsn, table: "page", types: w.types("jsonb"), unix: transport == pgtest.Unix, rows: w.draw(env.Seed, 1)}}, nil
+		s.to.types, s.to.rows = w.types("jsonb"), w.draw(env.Seed, 1)
+		return s, nil
 	}
 }
 
@@ -74,21 +87,27 @@ const sinkChecks = "the bytes that the sink received hold every value of every r
 
 // prove lets the sink keep what it receives, and looks for the values in it.
 func (s *sink) prove(_ context.Context, write func() error) error {
-	var a sinkAnswer
-	if err := s.server.Ask("capture", &a); err != nil {
-		return err
-	}
-	if err := write(); err != nil {
-		return err
-	}
-	if err := s.server.Ask("captured", &a); err != nil {
-		return err
-	}
-	received, err := os.ReadFile(a.Capture)
+	received, err := s.received(write)
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkReceived(received, s.to.rows), os.Remove(a.Capture))
+	return checkReceived(received, s.to.rows)
+}
+
+// received lets the sink keep what it receives while the rows are written.
+func (s *sink) received(write func() error) ([]byte, error) {
+	var a sinkAnswer
+	if err := s.server.Ask("capture", &a); err != nil {
+		return nil, err
+	}
+	if err := write(); err != nil {
+		return nil, err
+	}
+	if err := s.server.Ask("captured", &a); err != nil {
+		return nil, err
+	}
+	received, err := os.ReadFile(a.Capture)
+	return received, errors.Join(err, os.Remove(a.Capture))
 }
 
 // checkReceived looks for the values of each column in the received messages, in the rows' order.
@@ -146,6 +165,11 @@ func bodiesOf(messages []byte) ([]byte, error) {
 
 // serveSink is the sink, in a process of its own, a [proc.Server].
 func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
+	in := bufio.NewReader(stdin)
+	s := &pgsink.Server{}
+	if err := proc.ReadConfig(in, &s.Types); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "postage-sink-")
 	if err != nil {
 		return fmt.Errorf("store: sink: %w", err)
@@ -160,15 +184,13 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("store: sink: %w", err), tcp.Close())
 	}
-	const jsonbOID = 3802
-	s := &pgsink.Server{Types: map[string]uint32{"colD": jsonbOID}}
 	kept := &capture{}
 	// The process ends with its connections, so nothing waits for these goroutines.
 	for _, l := range []net.Listener{tcp, unix} {
 		defer l.Close()
 		go s.Serve(tapped{l, kept})
 	}
-	return proc.Serve(stdin, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
+	return proc.Serve(in, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
 		var a sinkAnswer
 		switch string(question) {
 		case `"capture"`:

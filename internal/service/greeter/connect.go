@@ -16,7 +16,8 @@ func (h *host) connect() (string, error) {
 		options = append(options, connect.WithReadMaxBytes(int(h.config.MaxBody)))
 	}
 	handler := connect.NewUnaryHandler(hello.Method, func(_ context.Context, request *connect.Request[hello.Request]) (*connect.Response[hello.Reply], error) {
-		return connect.NewResponse(h.greet(request.Msg, "")), nil
+		reply, err := h.greet(request.Msg, "")
+		return connect.NewResponse(reply), err
 	}, options...)
 	return h.serveHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.request(r.Proto)

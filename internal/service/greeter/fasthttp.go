@@ -60,7 +60,7 @@ func (h *host) serveFast(ctx *fasthttp.RequestCtx) {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
-	out, err := h.codec.Marshal(h.greet(request, proto))
+	out, err := h.answer(request, proto)
 	if err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
 		return

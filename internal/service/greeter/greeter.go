@@ -97,20 +97,33 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 	if err := proc.ReadConfig(in, &config); err != nil {
 		return err
 	}
-	h := &host{config: config}
-	addr, err := h.listen()
+	addr, counters, err := Listen(config, nil)
 	if err != nil {
 		return proc.Refuse(stdout, err)
 	}
-	return proc.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return h.counters(), nil })
+	return proc.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return counters(), nil })
+}
+
+// A Handler answers the payload of a request with that of a reply, in place of a hello. Both are
+// the bytes of a message of the caller's own where Config.Body is [hello.Raw]. The request is
+// the server's again when the handler has returned.
+type Handler func(payload []byte) ([]byte, error)
+
+// Listen starts a server in this process, which serves until it ends. Without a handler it says
+// hello.
+func Listen(config Config, handler Handler) (addr string, counters func() Counters, err error) {
+	h := &host{config: config, handler: handler}
+	addr, err = h.listen()
+	return addr, h.counters, err
 }
 
 // host is what all kinds of servers share.
 type host struct {
-	config Config
-	codec  hello.Codec
-	wire   wire.Count
-	seen   seen
+	config  Config
+	handler Handler // nil to say hello
+	codec   hello.Codec
+	wire    wire.Count
+	seen    seen
 }
 
 // listen starts the server, which serves until the process ends.
@@ -246,10 +259,23 @@ func (h *host) request(proto string) {
 }
 
 // greet is the answer to a request.
-func (h *host) greet(request *hello.Request, proto string) *hello.Reply {
+func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error) {
+	if h.handler != nil {
+		payload, err := h.handler(request.Payload)
+		return &hello.Reply{Payload: payload}, err
+	}
 	reply := hello.Greeting(request, proto)
 	if h.config.Fault.Garble {
 		reply.Response = "Goodbye"
 	}
-	return reply
+	return reply, nil
+}
+
+// answer is the encoded answer to a request.
+func (h *host) answer(request *hello.Request, proto string) ([]byte, error) {
+	reply, err := h.greet(request, proto)
+	if err != nil {
+		return nil, err
+	}
+	return h.codec.Marshal(reply)
 }

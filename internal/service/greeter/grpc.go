@@ -33,7 +33,7 @@ func (h *host) grpc() (string, error) {
 	s := grpc.NewServer(options...)
 	hello.Register(s, func(_ context.Context, request *hello.Request) (*hello.Reply, error) {
 		h.request("HTTP/2.0")
-		return h.greet(request, ""), nil
+		return h.greet(request, "")
 	})
 	if h.config.Body == hello.Proto.Name {
 		reflection.Register(s)

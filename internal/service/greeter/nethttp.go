@@ -67,7 +67,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	out, err := h.codec.Marshal(h.greet(request, r.Proto))
+	out, err := h.answer(request, r.Proto)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

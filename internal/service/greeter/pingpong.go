@@ -42,7 +42,7 @@ func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
 }
 
 // pong answers frames until there are no more. The reply is made for the first frame of
-// a length and kept.
+// a length and kept, unless a handler makes it.
 func (h *host) pong(conn io.ReadWriter) {
 	in := bufio.NewReaderSize(conn, 64<<10)
 	var body, reply []byte
@@ -53,7 +53,7 @@ func (h *host) pong(conn io.ReadWriter) {
 			return
 		}
 		h.request("")
-		if made != len(body) {
+		if made != len(body) || h.handler != nil {
 			if reply, err = h.frame(body); err != nil {
 				return
 			}
@@ -71,7 +71,7 @@ func (h *host) frame(body []byte) ([]byte, error) {
 	if err := h.codec.Unmarshal(body, request); err != nil {
 		return nil, err
 	}
-	out, err := h.codec.Marshal(h.greet(request, ""))
+	out, err := h.answer(request, "")
 	if err != nil {
 		return nil, err
 	}

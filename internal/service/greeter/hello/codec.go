@@ -3,6 +3,7 @@
 package hello
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -39,6 +40,26 @@ var (
 	}
 )
 
+// Raw has the payload's bytes alone, which are a message of the caller's own. What it decodes
+// shares memory with the bytes.
+var Raw = Codec{"raw", "application/octet-stream",
+	func(m any) ([]byte, error) {
+		if request, ok := m.(*Request); ok {
+			return request.Payload, nil
+		}
+		return m.(*Reply).Payload, nil
+	},
+	func(data []byte, m any) error {
+		switch m := m.(type) {
+		case *Request:
+			m.Payload = data
+		case *Reply:
+			m.Payload = data
+		}
+		return nil
+	},
+}
+
 type vtMessage interface {
 	MarshalVT() ([]byte, error)
 	UnmarshalVT(data []byte) error
@@ -46,7 +67,7 @@ type vtMessage interface {
 
 // CodecNamed finds a codec.
 func CodecNamed(name string) (Codec, error) {
-	for _, c := range []Codec{JSON, Proto, VTProto} {
+	for _, c := range []Codec{JSON, Proto, VTProto, Raw} {
 		if c.Name == name {
 			return c, nil
 		}
@@ -82,7 +103,15 @@ func (c grpcCodec) Marshal(m any) (mem.BufferSlice, error) {
 func (c grpcCodec) Unmarshal(data mem.BufferSlice, m any) error {
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
-	return c.Codec.Unmarshal(buffer.ReadOnlyData(), m)
+	return c.owned(buffer.ReadOnlyData(), m)
+}
+
+// owned decodes what is the library's again afterwards.
+func (c Codec) owned(data []byte, m any) error {
+	if c.Name == Raw.Name {
+		data = bytes.Clone(data)
+	}
+	return c.Unmarshal(data, m)
 }
 
 // Connect is the codec in the form that connect-go wants.
@@ -98,4 +127,4 @@ func (c ConnectCodec) Name() string { return grpcCodec{c.codec}.Name() }
 func (c ConnectCodec) Marshal(m any) ([]byte, error) { return c.codec.Marshal(m) }
 
 // Unmarshal decodes a message.
-func (c ConnectCodec) Unmarshal(data []byte, m any) error { return c.codec.Unmarshal(data, m) }
+func (c ConnectCodec) Unmarshal(data []byte, m any) error { return c.codec.owned(data, m) }

@@ -1,0 +1,35 @@
+// Package route measures the whole way of an order through a service, and its parts.
+//
+// # An operation
+//
+// Two processes on one machine talk over loopback, with TLS 1.3, on a kept connection. The client
+// encodes an order, or 100 in one request, and compresses it or not. The server decompresses and
+// decodes it, reads every field, and stores a row for each order: its serial, reference, time and
+// total, and its bytes as they came. It answers with a receipt that has the sum over every field
+// that it read, which the client decodes and compares.
+//
+// Nothing is done in a way of this stage's own: codecs and compressions are those of stage encode,
+// protocols and their servers those of stage send, calls and the sink those of stage store, all by
+// the names that they have there. Several orders are one request as gRPC has a stream of messages:
+// each with its length before it.
+//
+// # Rows
+//
+// The baseline is what most services have. A row changes one thing of it, which its name says; a
+// few change two. The floor sends bytes that were made beforehand over TLS alone, and its server
+// writes protocol bytes that were made beforehand.
+//
+// A row that begins with part= does one step of a way, with everything else made beforehand:
+// encoding (request and receipt), compressing and decompressing, carrying fixed bytes, decoding and
+// making rows (and decoding the receipt), storing rows. They stand with the floors: nobody can
+// choose to do a part alone.
+//
+// # Figures
+//
+// Rows are compared by wall time, as one operation waits for another process. CPU time is that of
+// the client, of the server, and of PostgreSQL's process for the server's connection. A sink's is
+// not counted: it stands for a server and does none of its work. Of a part it is that of the
+// processes that it takes. What the whole has beyond the sum of its parts is in no part alone: a
+// step finds its data and its code in the caches where it runs alone again and again, and garbage
+// of one step is collected in another.
+package route

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+// A Row is one of a stage that stores messages: a key, what the message is looked up by, and the
+// message itself.
+type Row struct {
+	ID      int64
+	Text    string
+	A, B    int64
+	Message []byte
+}
+
+// rowTypes are the types of the columns of a Row, and rowOIDs what they are called on the wire.
+var (
+	rowTypes = []string{"int8", "text", "int8", "int8", "bytea"}
+	rowOIDs  = map[string]uint32{"id": pgtype.Int8OID, "colB": pgtype.Int8OID, "colC": pgtype.Int8OID, "colD": pgtype.ByteaOID}
+)
+
+// Values are the row's, in the order of the columns.
+func (r *Row) Values() []any { return []any{r.ID, r.Text, r.A, r.B, r.Message} }
+
+// Place is where another stage's rows go: the sink, or a table of its own on the run's server.
+type Place struct {
+	place
+	sink *sink // nil for a server
+}
+
+// OpenSink starts a sink.
+func OpenSink(ctx context.Context) (*Place, error) {
+	s, err := startSink(ctx, rowOIDs, pgtest.Unix)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.to.types = rowTypes
+	return &Place{s, s}, nil
+}
+
+// OpenTable makes a table with these rows on the server of the cases that have a service.
+func OpenTable(ctx context.Context, rows []Row) (_ *Place, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("store: %w", err)
+		}
+	}()
+	s := &server{setting: setting{phase: phaseUpdate, compression: unnamed}}
+	if s.reach, err = reachOf(false); err != nil {
+		return nil, err
+	}
+	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: rowTypes, unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
+	if s.control, err = pgx.Connect(ctx, s.to.dsn); err != nil {
+		return nil, err
+	}
+	if err = s.define(ctx); err == nil {
+		_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return rows[i].Values(), nil }))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return &Place{s, nil}, nil
+}
+
+// Address tells OpenCall, in whatever process, where the rows go.
+func (p *Place) Address() (dsn, table string) { t := p.target(); return t.dsn, t.table }
+
+// Prepare removes the row versions that writes have replaced. It is called between batches.
+func (p *Place) Prepare() error { return p.prepare(context.Background()) }
+
+// BackendCPU is the CPU time of the server's processes for these connections. It is not known of
+// a sink, which does no server's work, and of a server on another machine.
+func (p *Place) BackendCPU(backends []int) (time.Duration, bool, error) {
+	if p.sink != nil {
+		return 0, false, nil
+	}
+	ns, known, err := p.serverCPU(backends)
+	return time.Duration(ns), known, err
+}
+
+// Close drops the table, or ends the sink.
+func (p *Place) Close() error { return p.close() }
+
+// Stored has write write rows, and returns those that another reader finds then, by their ids: in
+// what the sink has received, as pgproto3 parses it, or in the table, as lib/pq reads it.
+func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
+	if p.sink == nil {
+		if err := write(); err != nil {
+			return nil, err
+		}
+		return p.readTable(ctx)
+	}
+	received, err := p.sink.received(write)
+	if err != nil {
+		return nil, err
+	}
+	return boundRows(received)
+}
+
+func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
+	db, err := sql.Open("postgres", p.target().dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, "select "+quoted()+" from "+p.target().table+" order by id")
+	if err != nil {
+		return nil, fmt.Errorf("read back: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r Row
+		if err := rows.Scan(&r.ID, &r.Text, &r.A, &r.B, &r.Message); err != nil {
+			return nil, fmt.Errorf("read back: %w", err)
+		}
+		found = append(found, r)
+	}
+	return found, rows.Err()
+}
+
+// boundRows are the rows in the Bind messages that a client has sent.
+func boundRows(received []byte) (found []Row, err error) {
+	reader, types := pgproto3.NewBackend(bytes.NewReader(received), io.Discard), pgtype.NewMap()
+	for {
+		m, err := reader.Receive()
+		if errors.Is(err, io.ErrUnexpectedEOF) && len(found) > 0 {
+			slices.SortFunc(found, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+			return found, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("what the sink received: %w", err)
+		}
+		bind, ok := m.(*pgproto3.Bind)
+		if !ok || len(bind.Parameters)%len(columns) != 0 {
+			continue
+		}
+		for first := 0; first < len(bind.Parameters); first += len(columns) {
+			var r Row
+			for i, to := range []any{&r.ID, &r.Text, &r.A, &r.B, &r.Message} {
+				oid, known := rowOIDs[columns[i]]
+				if !known {
+					oid = pgtype.TextOID
+				}
+				if err := types.Scan(oid, formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
+					return nil, fmt.Errorf("what the sink received as %s: %w", columns[i], err)
+				}
+			}
+			found = append(found, r)
+		}
+	}
+}
+
+// formatOf is the format of a parameter: there is a code for each, one for all, or none for text.
+func formatOf(bind *pgproto3.Bind, i int) int16 {
+	switch codes := bind.ParameterFormatCodes; len(codes) {
+	case 0:
+		return pgtype.TextFormatCode
+	case 1:
+		return codes[0]
+	default:
+		return codes[i]
+	}
+}
+
+// Call is an open way to store rows that are others each time. It is for one goroutine.
+type Call struct {
+	to     target
+	writer *writer
+}
+
+// calls are the ways that exist for rows that are others each time.
+func calls() []*contender {
+	return []*contender{
+		execEach(baseline, pgxModule, byPgx),
+		execEach("lib=pgbulk/call=exec", "", byBulk),
+		pgxBatch(),
+		bulkRows("upsert", pgbulk.Auto),
+		precomputed(precomputedName, 1),
+	}
+}
+
+// OpenCall opens a call, by the name that its rows have, to a place's address. The floor writes the
+// rows that are given here, whatever it is given later; the others need them only for their number.
+func OpenCall(ctx context.Context, name, dsn, table string, rows [][]any) (*Call, error) {
+	c := &Call{to: target{dsn: dsn, table: table, types: rowTypes, unix: true, rows: rows}}
+	for _, way := range calls() {
+		if way.name != name {
+			continue
+		}
+		var err error
+		if c.writer, err = way.open(ctx, &c.to); err != nil {
+			return nil, fmt.Errorf("store: %s: %w", name, err)
+		}
+		return c, nil
+	}
+	return nil, fmt.Errorf("store: there is no call %q for rows that change", name)
+}
+
+// Write writes rows of the values of a [Row].
+func (c *Call) Write(rows [][]any) error {
+	c.to.rows = rows
+	return c.writer.write()
+}
+
+// Backends are the ids of the server's processes.
+func (c *Call) Backends() []int { return c.writer.backends }
+
+// Close closes the connection.
+func (c *Call) Close() error { return c.writer.close() }
+
+// execEach is a call of one statement, which is written anew where the number of rows differs.
+func execEach(name, module string, by func(context.Context, db, statement) error) *contender {
+	return &contender{name: name, module: module, open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		var s statement
+		return func(ctx context.Context) error {
+			if len(s.args) != len(t.rows)*len(columns) {
+				s = statements(t.table, t.rows)[0]
+			}
+			for i, row := range t.rows {
+				copy(s.args[i*len(columns):], row)
+			}
+			return by(ctx, conn, s)
+		}, nil
+	})}
+}
