@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,12 +51,7 @@ func (l *Lanes) Run(n int) error {
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // run does an operation, and more while there are some left. The end of one is the beginning of

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,18 +36,13 @@ func ThisMachine(sampling time.Duration) Machine {
 		time.Sleep(sampling)
 		stealAfter, pressureAfter, _ := disturbance()
 		if ok {
-			m.StealPercent = percent(stealAfter-steal, sampling*time.Duration(m.Cores))
+			m.StealPercent = new(100 * float64(stealAfter-steal) / float64(sampling) / float64(m.Cores))
 		}
 		if ok && pressure >= 0 {
-			m.PressurePercent = percent(pressureAfter-pressure, sampling)
+			m.PressurePercent = new(100 * float64(pressureAfter-pressure) / float64(sampling))
 		}
 	}
 	return m
-}
-
-func percent(part, whole time.Duration) *float64 {
-	p := 100 * float64(part) / float64(whole)
-	return &p
 }
 
 // disturbance is the time since boot that processes could not use: steal is what the hypervisor
@@ -111,18 +107,13 @@ func hypervisor() string {
 		return name
 	}
 	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
+	switch {
+	case err != nil || !strings.Contains(string(text), "\nflags"):
 		return ""
+	case slices.Contains(strings.Fields(string(text)), "hypervisor"): // a processor's flag
+		return "yes"
 	}
-	for line := range strings.Lines(string(text)) {
-		if key, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "flags" {
-			if strings.Contains(strings.TrimSpace(flags)+" ", " hypervisor ") {
-				return "yes"
-			}
-			return "none"
-		}
-	}
-	return ""
+	return "none"
 }
 
 // counters tries to open the counter of instructions for this process.

@@ -131,6 +131,15 @@ func (m *Model) cheapest(ch Choice, step int) Switch {
 	return s
 }
 
+// CPU is the time of all parts.
+func (o *Option) CPU() verdict.Interval {
+	sum := verdict.Exactly(0)
+	for _, p := range o.Parts {
+		sum = sum.Plus(1, p.Interval)
+	}
+	return sum
+}
+
 // named is an option with the case that it is of.
 func (o *Option) named() string { return o.Label + " (" + o.Heading + ")" }
 

@@ -12,7 +12,6 @@ package cost
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -255,12 +254,7 @@ func (c *Case) part(o *Option, r *verdict.Result, name string, messages float64,
 	if len(values) == 0 {
 		return why
 	}
-	s := stats.Paired(values, 0.05)
-	p := Part{name, verdict.Interval{Value: significant(s.Value), Low: math.Inf(-1), High: math.Inf(1)}}
-	if len(values) >= stats.MinBlocks {
-		p.Low, p.High = significant(s.Low), significant(s.High)
-	}
-	o.Parts = append(o.Parts, p)
+	o.Parts = append(o.Parts, Part{name, verdict.Located(values).Each(significant)})
 	return ""
 }
 

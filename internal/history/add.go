@@ -168,7 +168,7 @@ func (a *adder) add(ctx context.Context) error {
 			if r.NSOp == nil {
 				continue
 			}
-			values, err := a.figure(r, anchor)
+			values, err := a.figure(&a.cases[i], r, anchor)
 			if err != nil {
 				return err
 			}
@@ -208,7 +208,7 @@ func (a *adder) exec(ctx context.Context, statement string, args ...any) error {
 // frozen is a case's anchor in a record.
 type frozen struct {
 	id  int64
-	row *record.Row
+	row *verdict.Result
 }
 
 // anchor is the contender that a case's rows are divided by: of those with figures in the record,
@@ -231,7 +231,7 @@ func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (*frozen, err
 	now := trend.Anchor{Contender: chosen.Row.Contender, Version: cmp.Or(chosen.Row.Module, a.rec.Machine.Go) + unusual(a.rec)}
 	for _, k := range known {
 		if k.Anchor == now {
-			return &frozen{k.id, chosen.Row}, nil
+			return &frozen{k.id, chosen}, nil
 		}
 	}
 	if len(known) > 0 {
@@ -243,7 +243,7 @@ func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (*frozen, err
 		return nil, err
 	}
 	id, err := result.LastInsertId()
-	return &frozen{id, chosen.Row}, err
+	return &frozen{id, chosen}, err
 }
 
 // unusual describes unusual settings of the run: with them the anchor is a different one, because
@@ -276,7 +276,7 @@ func (a *adder) anchors(ctx context.Context, name string) (known []knownAnchor, 
 }
 
 // figure is what is stored of a row.
-func (a *adder) figure(r *verdict.Result, anchor *frozen) ([]any, error) {
+func (a *adder) figure(c *verdict.CaseResult, r *verdict.Result, anchor *frozen) ([]any, error) {
 	finite := map[string]any{} // what JSON has a number for
 	for unit, value := range r.Metrics {
 		if known := known(value); known != nil {
@@ -290,11 +290,10 @@ func (a *adder) figure(r *verdict.Result, anchor *frozen) ([]any, error) {
 	var anchorID, ratio, low, high any
 	if anchor != nil {
 		anchorID = anchor.id
-		if values := verdict.BlockValues(a.rec, r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
-			c := verdict.Compare(values, a.rec.Run.Between)
-			ratio = known(c.Value)
-			if c.Bounded() {
-				low, high = known(c.Low), known(c.High)
+		if x := c.Compare(r, anchor.row); anchor.row != r && x != nil {
+			ratio = known(x.Value)
+			if x.Bounded() {
+				low, high = known(x.Low), known(x.High)
 			}
 		}
 	}

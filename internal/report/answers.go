@@ -129,7 +129,7 @@ func (c *caseOfRun) clause(does string) clauseView {
 	advice.Who = record.Short(best.Row.Contender)
 	for _, r := range rivals[1:] {
 		if name := c.says.Known[r.Row.Contender]; name != "" {
-			if x, ok := verdict.RatioOf(c.rec, r.Row.Name, best.Row.Name); ok && x.Low > 1 {
+			if x, ok := c.RatioOf(r, best); ok && x.Low > 1 {
 				advice.Text += fmt.Sprintf(" and %s %s than %s", supported(x, timesIn), in.better, name)
 			}
 		}
@@ -159,7 +159,7 @@ func inverse(c *verdict.Comparison) verdict.Interval {
 func (c *caseOfRun) notSure(advised *verdict.Result) string {
 	var names []string
 	for _, r := range c.rivals() {
-		if x, ok := verdict.RatioOf(c.rec, r.Row.Name, advised.Row.Name); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.rec.Run.Precision) {
+		if x, ok := c.RatioOf(r, advised); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.rec.Run.Precision) {
 			names = append(names, record.Short(r.Row.Contender))
 		}
 	}

@@ -259,6 +259,11 @@ func (b *benchmarks) spread(c *verdict.CaseResult) string {
 			}
 		}
 	}
+	return slowestOver(times)
+}
+
+// slowestOver is by how much the slowest takes longer than the fastest.
+func slowestOver(times []float64) string {
 	if len(times) < 2 {
 		return "n/a"
 	}
@@ -284,10 +289,7 @@ func (b *benchmarks) layouts(row *record.Row) string {
 	for _, of := range times {
 		medians = append(medians, stats.Median(of))
 	}
-	if len(medians) < 2 {
-		return "n/a"
-	}
-	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(medians)/slices.Min(medians)-1))
+	return slowestOver(medians)
 }
 
 // compared is a table of benchmarks beside their old versions.
@@ -351,15 +353,15 @@ func (b *benchmarks) metric(c *verdict.CaseResult, unit string) string {
 	if slices.Min(values) == slices.Max(values) {
 		return figure(values[0])
 	}
-	s := stats.Paired(values, 0.05)
-	return figure(s.Value) + " " + plusMinus(&verdict.Interval{Value: s.Value, Low: s.Low, High: s.High})
+	i := verdict.Located(values)
+	return figure(i.Value) + " " + plusMinus(i)
 }
 
 // metricChangeText is such a figure in the old code and the new, and their ratio unless both are
 // the same.
 func metricChangeText(m *verdict.MetricChange) string {
 	text := fromTo(m.Old, m.New)
-	if m.Old == m.New && m.Verdict == verdict.MetricSame {
+	if m.Old == m.New && m.Verdict == verdict.Same {
 		return text
 	}
 	if m.Ratio != nil {

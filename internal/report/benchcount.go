@@ -86,15 +86,7 @@ func Counts(w io.Writer, run *verdict.CountedRun, form Form) error {
 		return text
 	})
 	for _, c := range moved {
-		if heading := benchmarkName(c.Case) + ": in which functions"; form.Markdown {
-			d.printf("\n<details><summary>%s</summary>\n\n", plain(heading))
-		} else {
-			d.printf("\n%s\n", heading)
-		}
-		table(d, "", countedFunctions, c.Functions, nil)
-		if form.Markdown {
-			d.printf("\n</details>\n")
-		}
+		d.folded(benchmarkName(c.Case)+": in which functions", func() { table(d, "", countedFunctions, c.Functions, nil) })
 	}
 	d.printf("\n")
 	if same > 0 {

@@ -27,10 +27,6 @@ func (p *BenchProfile) heading() string {
 		benchmarkName(p.Case), p.OldSamples, p.NewSamples)
 }
 
-func (p *BenchProfile) command() string {
-	return fmt.Sprintf("go tool pprof -diff_base %s %s", p.Old, p.New)
-}
-
 // Print writes a profile for a terminal, or as Markdown.
 func (p *BenchProfile) Print(w io.Writer, form Form) error {
 	d := &doc{Form: form}
@@ -46,14 +42,13 @@ func (p *BenchProfile) Print(w io.Writer, form Form) error {
 			return fmt.Sprintf("%s%s ±%s", sign, grouped(math.Abs(m.Move)), grouped(m.HalfWidth))
 		}),
 	}
-	if form.Markdown {
-		d.printf("\n<details><summary>%s</summary>\n\n", plain(p.heading()))
+	d.folded(p.heading(), func() {
 		table(d, "", columns, p.Moved, nil)
-		d.printf("%s\n\n</details>\n", code(p.command()))
-		return d.writeTo(w)
-	}
-	d.printf("\n%s\n", p.heading())
-	table(d, "", columns, p.Moved, nil)
-	d.printf("%s\n", p.command())
+		command := fmt.Sprintf("go tool pprof -diff_base %s %s", p.Old, p.New)
+		if d.Markdown {
+			command = code(command)
+		}
+		d.printf("%s\n", command)
+	})
 	return d.writeTo(w)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -94,20 +95,29 @@ func TestCostsOfEveryMessage(t *testing.T) {
 	if len(v.Messages) != len(m.Messages) || !strings.Contains(v.Prices, "123456 messages a second, 0.04 USD a CPU hour") {
 		t.Fatalf("%d messages, %s", len(v.Messages), v.Prices)
 	}
-	for i, of := range v.Messages {
+	var page bytes.Buffer
+	if err := HTML(&page, Contents{Runs: pageSample(), Stages: stages, Prices: cost.Choice{Rate: 123456}}); err != nil {
+		t.Fatal(err)
+	}
+	_, costs, _ := strings.Cut(page.String(), `<section id="costs"`)
+	for i, part := range strings.Split(costs, `<div class="bill"`)[1 : len(m.Messages)+1] {
 		ch := m.First()
 		ch.Message, ch.Rate = i, 123456
 		ch = m.Usual(ch)
-		if want := m.Bill(ch); of.Total != moneyText(want.Total) || len(of.Lines) != len(want.Lines) || of.Usual != (i == m.First().Message) {
-			t.Errorf("%s: %+v, want %+v", of.Name, of, want)
+		bill := m.Bill(ch)
+		if !strings.Contains(part, `data-message="`+m.Messages[i]+`"`) || !strings.Contains(part, moneyText(bill.Total)) || strings.Count(part, `class="left share"`) != len(bill.Lines) {
+			t.Errorf("%s: %s, want %+v", m.Messages[i], part, bill)
 		}
-		if (len(of.Steps) == len(m.Steps)) != (i == 0) {
-			t.Errorf("%s: %d steps of %d", of.Name, len(of.Steps), len(m.Steps))
+		if (strings.Count(part, "<details>") == len(m.Steps)) != (i == 0) {
+			t.Errorf("%s: not %d steps: %s", m.Messages[i], len(m.Steps), part)
 		}
 		for j, o := range m.Steps[codec].Options(i) {
-			got := of.Steps[codec].Options[j]
-			if got.Why != o.Why || got.Chosen != (ch.At[codec] == j) || o.Why == "" && got.USD != moneyText(m.Bill(ch.With(codec, j)).Total) {
-				t.Errorf("%s by %s: %+v", of.Name, o.Label, got)
+			want := o.Label + "</th><td colspan=\"3\">" + o.Why
+			if o.Why == "" {
+				want = moneyText(m.Bill(ch.With(codec, j)).Total)
+			}
+			if chosen := "<strong>" + o.Label + "</strong>"; !strings.Contains(part, want) || strings.Contains(part, chosen) != (ch.At[codec] == j) {
+				t.Errorf("%s by %s: no %q in %s", m.Messages[i], o.Label, want, part)
 			}
 		}
 	}

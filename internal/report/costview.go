@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"postage/internal/cost"
 	"postage/internal/verdict"
@@ -16,37 +15,16 @@ import (
 // would be by every other way.
 type costView struct {
 	Prices   string
-	Messages []messageCost
+	Messages []*messageCost
 }
 
-// messageCost is the bill of a message. Steps that do not depend on the message are with the first
-// one alone.
+// messageCost is the bill of a message, by the usual way.
 type messageCost struct {
-	Name     string
-	Usual    bool     // it is the message to begin with
-	Choices  []string // of each step
-	Lines    []lineView
-	Total    string // "" if nothing that is chosen has a price
-	Dominant string
-	Switches []string
-	Steps    []stepView
-}
-
-type lineView struct {
-	Name, Each, USD string
-	Share           float64 // percent of the total
-}
-
-// stepView is the ways to do a step.
-type stepView struct {
-	Title   string
-	Options []optionView
-}
-
-// optionView is a way, what it takes a message, and the month's bill with it.
-type optionView struct {
-	Label, CPU, Bytes, USD, Why string
-	Chosen                      bool
+	cost.Bill
+	Name   string
+	Usual  bool // it is the message to begin with
+	Model  *cost.Model
+	Choice cost.Choice
 }
 
 func newCostView(m *cost.Model, prices cost.Choice) *costView {
@@ -60,64 +38,39 @@ func newCostView(m *cost.Model, prices cost.Choice) *costView {
 	for i, name := range m.Messages {
 		ch.Message = i
 		ch = m.Usual(ch)
-		of := newMessageCost(m, ch, name)
-		of.Usual = i == first.Message
-		v.Messages = append(v.Messages, of)
+		v.Messages = append(v.Messages, &messageCost{m.Bill(ch), name, i == first.Message, m, ch})
 	}
 	return v
 }
 
-func newMessageCost(m *cost.Model, ch cost.Choice, name string) messageCost {
-	b := m.Bill(ch)
-	v := messageCost{Name: name, Dominant: dominant(&b)}
-	if b.Total.Value > 0 {
-		v.Total = moneyText(b.Total)
+// Share is a line's, in percent of the total.
+func (m *messageCost) Share(l cost.Line) float64 {
+	if m.Total.Value <= 0 {
+		return 0
 	}
-	for _, l := range b.Lines {
-		line := lineView{Name: l.Name, Each: spanned(l.Each, duration), USD: moneyText(l.USD)}
-		if l.Traffic {
-			line.Each = grouped(l.Each.Value) + " bytes"
-		}
-		if b.Total.Value > 0 {
-			line.Share = 100 * l.USD.Value / b.Total.Value
-		}
-		v.Lines = append(v.Lines, line)
-	}
-	for _, s := range b.Switches {
-		v.Switches = append(v.Switches, switchText(&s))
-	}
-	for i := range m.Steps {
-		s := &m.Steps[i]
-		options := s.Options(ch.Message)
-		v.Choices = append(v.Choices, s.Title+" "+options[ch.At[i]].Label)
-		if len(s.Lists) == 1 && ch.Message > 0 {
-			continue
-		}
-		step := stepView{Title: s.Title}
-		for j := range options {
-			step.Options = append(step.Options, newOption(m, ch, i, j))
-		}
-		v.Steps = append(v.Steps, step)
-	}
-	return v
+	return 100 * l.USD.Value / m.Total.Value
 }
 
-func newOption(m *cost.Model, ch cost.Choice, step, at int) optionView {
-	o := &m.Steps[step].Options(ch.Message)[at]
-	v := optionView{Label: strings.TrimSpace(o.Heading + " " + o.Label), Why: o.Why, Chosen: ch.At[step] == at}
-	if o.Why != "" {
-		return v
-	}
-	each := verdict.Exactly(0)
-	for i := range o.Parts {
-		each = each.Plus(1, o.Parts[i].Interval)
-	}
-	v.CPU, v.Bytes, v.USD = spanned(each, duration), grouped(o.Bytes), moneyText(m.Bill(ch.With(step, at)).Total)
-	return v
+// Options are the ways to do a step, and Chosen is the one that the bill is of.
+func (m *messageCost) Options(step int) []cost.Option {
+	return m.Model.Steps[step].Options(m.Choice.Message)
+}
+
+func (m *messageCost) Chosen(step int) int { return m.Choice.At[step] }
+
+// Shows reports whether a step's ways are shown with the message: those that do not depend on it
+// are with the first one alone.
+func (m *messageCost) Shows(step int) bool {
+	return m.Choice.Message == 0 || len(m.Model.Steps[step].Lists) > 1
+}
+
+// With is the total with another way of a step.
+func (m *messageCost) With(step, option int) verdict.Interval {
+	return m.Model.Bill(m.Choice.With(step, option)).Total
 }
 
 // dominant says which line is the largest.
-func dominant(b *cost.Bill) string {
+func dominant(b cost.Bill) string {
 	top := slices.MaxFunc(b.Lines, func(x, y cost.Line) int {
 		if x.USD.Value < y.USD.Value {
 			return -1
@@ -131,7 +84,7 @@ func dominant(b *cost.Bill) string {
 }
 
 // switchText says what to switch saves.
-func switchText(s *cost.Switch) string {
+func switchText(s cost.Switch) string {
 	switch {
 	case s.To == "":
 		return fmt.Sprintf("%s: this record has nothing to switch to.", s.What)

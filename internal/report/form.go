@@ -123,6 +123,18 @@ func (d *doc) marked(mark string, lines ...string) {
 	}
 }
 
+// folded is what is below a heading; in Markdown it is shown when that is clicked.
+func (d *doc) folded(heading string, write func()) {
+	if !d.Markdown {
+		d.printf("\n%s\n", heading)
+		write()
+		return
+	}
+	d.printf("\n<details><summary>%s</summary>\n\n", plain(heading))
+	write()
+	d.printf("\n</details>\n")
+}
+
 // note is what stands below, such as how it was measured.
 func (d *doc) note(s string) {
 	switch {

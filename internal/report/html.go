@@ -70,6 +70,8 @@ func pageFuncs() template.FuncMap {
 		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
 		"here":      func(c Claim) []string { return c.measured() },
 		"started":   startedText, "date": dateText, "commit": commitText, "ratio": ratio, "interval": pointRatio, "change": factorText, "probability": probability, "alongWith": alongWith,
+		"money": moneyText, "dominant": dominant, "switch": switchText, "grouped": grouped,
+		"time":  func(i verdict.Interval) string { return spanned(i, duration) },
 		"whole": words.Integer, "duration": duration,
 		"known":   func(ns *float64) string { return known(ns, duration) },
 		"of":      func(x *float64) float64 { return *x },

@@ -144,7 +144,7 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	blocks := map[*verdict.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
-		for _, v := range c.BlockValues(r) {
+		for _, v := range c.BlockValues(r, c.Baseline) {
 			blocks[r] = append(blocks[r], math.Exp(v))
 		}
 		values = append(values, blocks[r]...)

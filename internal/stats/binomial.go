@@ -11,21 +11,18 @@ func ClopperPearson(k, n int, confidence float64) (low, high float64) {
 	tail := (1 - confidence) / 2
 	low, high = 0, 1
 	if k > 0 {
-		low = betaQuantile(tail, float64(k), float64(n-k+1))
+		low = bisect(0, 1, func(p float64) bool { return mathx.BetaInc(p, float64(k), float64(n-k+1)) < tail })
 	}
 	if k < n {
-		high = betaQuantile(1-tail, float64(k+1), float64(n-k))
+		high = bisect(0, 1, func(p float64) bool { return mathx.BetaInc(p, float64(k+1), float64(n-k)) < 1-tail })
 	}
 	return low, high
 }
 
-// betaQuantile inverts the regularised incomplete beta function by bisection: it is
-// monotone, and 60 halvings exhaust a float64.
-func betaQuantile(p, a, b float64) float64 {
-	low, high := 0.0, 1.0
+// bisect is where, between two values, below is no longer true. 60 halvings exhaust a float64.
+func bisect(low, high float64, below func(float64) bool) float64 {
 	for range 60 {
-		middle := (low + high) / 2
-		if mathx.BetaInc(middle, a, b) < p {
+		if middle := (low + high) / 2; below(middle) {
 			low = middle
 		} else {
 			high = middle

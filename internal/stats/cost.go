@@ -27,12 +27,9 @@ type CostedBlock struct {
 // Costs are what the rows of a case cost.
 type Costs struct {
 	rows   []Costed
-	prices []price   // of all blocks, by row
-	moved  [][]price // of all but one block, by that block and row
+	prices []float64   // of all blocks, by row
+	moved  [][]float64 // of all but one block, by that block and row
 }
-
-// price is what a byte costs to collect, in ns.
-type price float64
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
@@ -55,7 +52,7 @@ func NewCosts(rows []Costed) *Costs {
 }
 
 // Price is what a byte that the row allocates costs to collect, in ns.
-func (c *Costs) Price(row int) float64 { return float64(c.prices[row]) }
+func (c *Costs) Price(row int) float64 { return c.prices[row] }
 
 // Bytes are what an operation of the row allocates.
 func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
@@ -77,7 +74,7 @@ func (c *Costs) Levels(row int, perByte *float64) []float64 {
 	}
 	for b := range r.Blocks {
 		if len(r.Blocks[b].CPU) > 0 {
-			influence[b] = (present - 1) * (at - float64(c.moved[b][row]))
+			influence[b] = (present - 1) * (at - c.moved[b][row])
 			sum += influence[b] / present
 		}
 	}
@@ -146,7 +143,7 @@ func fastest(values []float64, share float64) float64 {
 }
 
 // prices are what a byte costs to collect, by row, but for what the block without says.
-func prices(rows []Costed, without int) []price {
+func prices(rows []Costed, without int) []float64 {
 	seen := map[string][]float64{}
 	for i := range rows {
 		for b := range rows[i].Blocks {
@@ -164,11 +161,11 @@ func prices(rows []Costed, without int) []price {
 		}
 	}
 	common := shrink(all)
-	own := make([]price, len(rows))
+	own := make([]float64, len(rows))
 	for i := range rows {
-		own[i] = price(common)
+		own[i] = common
 		if g := groups[rows[i].Group]; g != nil {
-			own[i] = price(g.shrunk)
+			own[i] = g.shrunk
 		}
 		own[i] = max(0, own[i])
 	}

@@ -103,15 +103,7 @@ func shrunkTo(logs, degrees []float64) (prior, variance float64) {
 	beyond := stats.Variance(e) - chance
 	prior = most
 	if beyond > 0 { // the inverse of trigamma, by bisection of its logarithm
-		low, high := -10.0, math.Log(most/2)
-		for range 60 {
-			if middle := (low + high) / 2; trigamma(math.Exp(middle)) > beyond {
-				low = middle
-			} else {
-				high = middle
-			}
-		}
-		prior = 2 * math.Exp(low)
+		prior = 2 * math.Exp(bisect(-10, math.Log(most/2), func(log float64) bool { return trigamma(math.Exp(log)) > beyond }))
 	}
 	return prior, math.Exp(stats.Mean(e) + digamma(prior/2) - math.Log(prior/2))
 }

@@ -19,5 +19,5 @@ func Paired(differences []float64, level float64) Shift {
 		s, _ := Moderated([]Grouped{Ungrouped(sorted)}, level, level)
 		return s[0]
 	}
-	return shift(walsh(differences), signedRankDistribution(len(differences)), level)
+	return shift(walsh(differences), signedRank(len(differences)), level)
 }

@@ -10,7 +10,7 @@ import (
 // V = 33, p-value = 0.03906, the estimate 1.475 and the interval 0.25 to 2.80.
 func TestPairedAsR(t *testing.T) {
 	x := []float64{1.1, 2.3, -0.4, 3.7, 0.9, 1.6, -0.2, 2.8}
-	s := shift(walsh(x), signedRankDistribution(len(x)), 0.05)
+	s := shift(walsh(x), signedRank(len(x)), 0.05)
 	for _, each := range []struct {
 		what      string
 		got, want float64

@@ -62,9 +62,9 @@ func walsh(x []float64) []float64 {
 // 6 on, and Student's of fewer would be wide.
 const MinBlocks = 6
 
-// signedRankDistribution returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's
-// signed-rank statistic of n values without ties that are symmetric about 0.
-func signedRankDistribution(n int) []float64 {
+// signedRank returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's signed-rank statistic of
+// n values without ties that are symmetric about 0.
+func signedRank(n int) func(t int) float64 {
 	p := make([]float64, n*(n+1)/2+1)
 	p[0] = 1
 	top := 0
@@ -80,7 +80,7 @@ func signedRankDistribution(n int) []float64 {
 	for t := 1; t < len(p); t++ {
 		p[t] += p[t-1]
 	}
-	return p
+	return func(t int) float64 { return p[t] }
 }
 
 // Below so many blocks the signed rank has few levels to choose from, and Student's intervals are a

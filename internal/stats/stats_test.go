@@ -55,7 +55,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs
 func TestAgainstR(t *testing.T) {
 	for _, r := range references {
 		before := slices.Clone(r.x)
-		got := shift(walsh(r.x), signedRankDistribution(len(r.x)), 0.05)
+		got := shift(walsh(r.x), signedRank(len(r.x)), 0.05)
 		if !near(got.Value, r.estimate) || !near(got.Low, r.low) || !near(got.High, r.high) {
 			t.Errorf("%s: %v (%v to %v); R says %v (%v to %v)", r.name, got.Value, got.Low, got.High, r.estimate, r.low, r.high)
 		}
@@ -74,7 +74,7 @@ func TestSignedRankDistribution(t *testing.T) {
 		{9, 0, 0.001953125}, {9, 5, 0.019531250}, {9, 21, 0.455078125},
 		{28, 102, 0.010204706341}, {28, 400, 0.999999962747},
 	} {
-		if p := signedRankDistribution(r.n)[min(r.t, r.n*(r.n+1)/2)]; math.Abs(p-r.p) > 1e-9 {
+		if p := signedRank(r.n)(min(r.t, r.n*(r.n+1)/2)); math.Abs(p-r.p) > 1e-9 {
 			t.Errorf("P(T <= %d), n = %d: %v, R says %v", r.t, r.n, p, r.p)
 		}
 	}

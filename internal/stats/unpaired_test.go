@@ -36,12 +36,12 @@ func TestMannWhitneyDistributionByEnumeration(t *testing.T) {
 		count[u]++
 		total++
 	}
-	c := new(Unpaired).distribution(m, n)
+	c := mannWhitney(m, n)
 	sum := 0.0
 	for u := range count {
 		sum += count[u] / total
-		if math.Abs(c[u]-sum) > 1e-12 {
-			t.Errorf("P(U <= %d) = %v, want %v", u, c[u], sum)
+		if math.Abs(c(u)-sum) > 1e-12 {
+			t.Errorf("P(U <= %d) = %v, want %v", u, c(u), sum)
 		}
 	}
 }
@@ -49,30 +49,29 @@ func TestMannWhitneyDistributionByEnumeration(t *testing.T) {
 // Tables of Hollander and Wolfe: with 6 and 6 values, U <= 5 is rejected at 5%; with 10
 // and 10, U <= 23.
 func TestMannWhitneyCriticalValues(t *testing.T) {
-	u := new(Unpaired)
 	for _, r := range []struct{ m, n, want int }{{6, 6, 6}, {10, 10, 24}, {4, 4, 1}, {3, 3, 0}, {6, 14, 18}} {
-		if got := rejected(u.distribution(r.m, r.n), 0.05); got != r.want {
+		if got := rejected(mannWhitney(r.m, r.n), r.m*r.n, 0.05); got != r.want {
 			t.Errorf("%d and %d values: %d values of U rejected, want %d", r.m, r.n, got, r.want)
 		}
 	}
-	if c := u.distribution(56, 56); math.Abs(c[len(c)-1]-1) > 1e-9 || math.Abs(c[56*56/2]-0.5) > 0.01 {
-		t.Errorf("56 and 56 values: ends at %v, middle %v", c[len(c)-1], c[56*56/2])
+	if c := mannWhitney(56, 56); math.Abs(c(56*56)-1) > 1e-9 || math.Abs(c(56*56/2)-0.5) > 0.01 {
+		t.Errorf("56 and 56 values: ends at %v, middle %v", c(56*56), c(56*56/2))
 	}
 }
 
 func TestShift(t *testing.T) {
-	s := new(Unpaired).Shift([]float64{1, 2, 3, 4, 5, 6}, []float64{11, 12, 13, 14, 15, 16}, 0.05)
+	s := Unpaired([]float64{1, 2, 3, 4, 5, 6}, []float64{11, 12, 13, 14, 15, 16}, 0.05)
 	if s.Value != 10 || math.Abs(s.P-2.0/924) > 1e-12 || s.Low != 7 || s.High != 13 || s.Seen != 3 {
 		t.Errorf("%+v", s)
 	}
 	same := []float64{1, 2, 3, 4, 5, 6}
-	if s := new(Unpaired).Shift(same, same, 0.05); s.Value != 0 || s.P != 1 {
+	if s := Unpaired(same, same, 0.05); s.Value != 0 || s.P != 1 {
 		t.Errorf("a sample against itself: %+v", s)
 	}
-	if s := new(Unpaired).Shift(same[:2], same, 0.05); !math.IsInf(s.Low, -1) || !math.IsInf(s.Seen, 1) || math.IsNaN(s.Value) {
+	if s := Unpaired(same[:2], same, 0.05); !math.IsInf(s.Low, -1) || !math.IsInf(s.Seen, 1) || math.IsNaN(s.Value) {
 		t.Errorf("two values: %+v", s)
 	}
-	if s := new(Unpaired).Shift(nil, same, 0.05); !math.IsNaN(s.Value) || s.P != 1 {
+	if s := Unpaired(nil, same, 0.05); !math.IsNaN(s.Value) || s.P != 1 {
 		t.Errorf("no values: %+v", s)
 	}
 }
@@ -83,8 +82,7 @@ func TestShiftProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 12)
 		x, y := values.Draw(t, "x"), values.Draw(t, "y")
-		u := new(Unpaired)
-		s, r := u.Shift(x, y, 0.05), u.Shift(y, x, 0.05)
+		s, r := Unpaired(x, y, 0.05), Unpaired(y, x, 0.05)
 		if math.Abs(s.Value+r.Value) > 1e-12 || math.Abs(s.P-r.P) > 1e-12 || s.Low != -r.High {
 			t.Fatalf("%+v and swapped %+v", s, r)
 		}
@@ -95,7 +93,7 @@ func TestShiftProperties(t *testing.T) {
 		for i := range moved {
 			moved[i] += 3
 		}
-		if m := u.Shift(x, moved, 0.05); math.Abs(m.Value-s.Value-3) > 1e-9 {
+		if m := Unpaired(x, moved, 0.05); math.Abs(m.Value-s.Value-3) > 1e-9 {
 			t.Fatalf("moved by 3: %v to %v", s.Value, m.Value)
 		}
 	})
@@ -104,7 +102,6 @@ func TestShiftProperties(t *testing.T) {
 // The interval covers the true shift in at least 95% of samples, normal or not.
 func TestShiftCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 9))
-	u := new(Unpaired)
 	for name, draw := range map[string]func() float64{
 		"normal": rng.NormFloat64,
 		"heavy":  func() float64 { return rng.NormFloat64() / math.Abs(rng.NormFloat64()) },
@@ -119,7 +116,7 @@ func TestShiftCovers(t *testing.T) {
 			for i := range y {
 				y[i] = draw() + 0.5
 			}
-			if s := u.Shift(x, y, 0.05); s.Low > 0.5 || s.High < 0.5 {
+			if s := Unpaired(x, y, 0.05); s.Low > 0.5 || s.High < 0.5 {
 				missed++
 			}
 		}

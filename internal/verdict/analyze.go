@@ -32,10 +32,20 @@ type CaseResult struct {
 	figured *figured
 }
 
-// BlockValues are [BlockValues] of a row against the case's baseline.
-func (c *CaseResult) BlockValues(r *Result) []float64 {
-	p := c.figured.pair(r.Row, c.Baseline.Row)
+// BlockValues are the logarithms of a row's quantity as a multiple of another's of the case, one
+// for each of the blocks that have both: of costs, or of wall time.
+func (c *CaseResult) BlockValues(r, base *Result) []float64 {
+	p := c.figured.pair(r.Row, base.Row)
 	return p.values()
+}
+
+// Compare is a row compared with another of the case; nil where no block has both.
+func (c *CaseResult) Compare(r, base *Result) *Comparison {
+	p := c.figured.pair(r.Row, base.Row)
+	if len(p.series) == 0 {
+		return nil
+	}
+	return new(p.compare(p.values()))
 }
 
 // Result is what a record says of a row. Without proof there are no figures: all
@@ -196,6 +206,14 @@ func (c *CaseResult) Unmeasured() string {
 	return string(why)
 }
 
+// CodeShare is the part of a row's cost that is code, and not garbage: 1 for other quantities.
+func (r *Result) CodeShare() float64 {
+	if r.CodeOp == nil {
+		return 1
+	}
+	return *r.CodeOp / r.NSOp.Value
+}
+
 // Reason says why a row has no figures.
 func (r *Result) Reason() string {
 	if r.Row.OK() {
@@ -238,7 +256,7 @@ func (f *figured) figures(row *record.Row) *Result {
 		}
 		return values
 	}
-	result.WallOp = located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
+	result.WallOp = Located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
 	result.NSOp = new(*result.WallOp)
 	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
 	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
@@ -258,7 +276,7 @@ func (f *figured) figures(row *record.Row) *Result {
 	}
 	for unit, values := range counters {
 		if unit == record.Instructions {
-			result.InstructionsOp = located(values)
+			result.InstructionsOp = Located(values)
 		} else {
 			result.Metrics[unit] = stats.Median(values)
 		}
@@ -286,8 +304,8 @@ func (r *Result) latencies(series []*record.Series) {
 	}
 }
 
-// located is where the values of blocks lie.
-func located(values []float64) *Interval {
+// Located is where the values of blocks lie.
+func Located(values []float64) *Interval {
 	s := stats.Paired(values, 0.05)
 	if len(values) < stats.MinBlocks {
 		return &Interval{s.Value, math.Inf(-1), math.Inf(1)}

@@ -27,42 +27,36 @@ type Repeated struct {
 
 // Repeat compares runs of the same code and machine, row by row.
 func Repeat(records []*record.Record) Repeated {
-	type runs struct{ values, variances, low, high []float64 }
-	rows := map[string]*runs{}
+	rows := map[string][]*Comparison{}
 	for _, rec := range records {
 		for _, c := range Analyze(rec).Cases {
 			for _, r := range c.Rows {
-				if r == c.Control || r.Ratio == nil || !r.Ratio.Bounded() {
-					continue
+				if r != c.Control && r.Ratio != nil && r.Ratio.Bounded() {
+					rows[r.Row.Name] = append(rows[r.Row.Name], r.Ratio)
 				}
-				of := rows[r.Row.Name]
-				if of == nil {
-					of = &runs{}
-					rows[r.Row.Name] = of
-				}
-				sd := max(1e-6, r.Ratio.Within/1.96)
-				of.values, of.variances = append(of.values, math.Log(r.Ratio.Value)), append(of.variances, sd*sd)
-				of.low, of.high = append(of.low, r.Ratio.Low), append(of.high, r.Ratio.High)
 			}
 		}
 	}
 	all, beyond := Repeated{}, 0.0
-	for _, of := range rows {
-		if len(of.values) < 2 {
+	for _, runs := range rows {
+		if len(runs) < 2 {
 			continue
 		}
 		all.Rows++
-		for i := range of.values {
-			for j := range i {
+		var values, variances []float64
+		for i, a := range runs {
+			sd := max(1e-6, a.Within/1.96)
+			values, variances = append(values, math.Log(a.Value)), append(variances, sd*sd)
+			for _, b := range runs[:i] {
 				all.Pairs++
-				if of.low[i] > of.high[j] || of.low[j] > of.high[i] {
+				if a.Low > b.High || b.Low > a.High {
 					all.Disjoint++
 				}
 			}
 		}
-		_, between := stats.Pooled(of.values, of.variances, 0)
+		_, between := stats.Pooled(values, variances, 0)
 		beyond += between // each row counts alike, whatever its precision
-		all.Apart = max(all.Apart, math.Exp(slices.Max(of.values)-slices.Min(of.values)))
+		all.Apart = max(all.Apart, math.Exp(slices.Max(values)-slices.Min(values)))
 	}
 	all.Between = math.Sqrt(max(0, beyond/float64(max(1, all.Rows))))
 	return all

@@ -157,7 +157,7 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 }
 
 // ratioOf is a shift of logarithms as a ratio.
-func ratioOf(s *stats.Shift) Interval { return Interval{s.Value, s.Low, s.High}.each(math.Exp) }
+func ratioOf(s *stats.Shift) Interval { return Interval{s.Value, s.Low, s.High}.Each(math.Exp) }
 
 func caseResults(rec *record.Record) map[string]*CaseResult {
 	cases := map[string]*CaseResult{}
@@ -182,32 +182,33 @@ func why(r *Result) string {
 // counts compares what can be counted.
 func (c *Changes) counts(old, new *Result) []Count {
 	var counts []Count
-	add := func(metric, unit string, limit, was, is float64, old, new spread) {
+	add := func(metric, unit string, limit, was, is float64, each func(s *record.Series, n int) []float64) {
 		count := Count{Metric: metric, Unit: unit, Old: was, New: is, Outcome: Passed}
+		before, now := spread{was, was}, spread{is, is}
+		if each != nil {
+			before, now = spreadOf(c.Old, old.Row, each), spreadOf(c.New, new.Row, each)
+		}
 		if c.Old.Run.Seed != c.New.Run.Seed {
 			count.Outcome = NotGated
-		} else if new.low > old.high*(1+limit)+max(old.high-old.low, new.high-new.low) {
+		} else if now.low > before.high*(1+limit)+max(before.high-before.low, now.high-now.low) {
 			count.Outcome = Regressed
 		}
 		counts = append(counts, count)
 	}
-	allocs := func(s *record.Series, n int) []float64 { return whole(s.Allocs, n) }
-	bytes := func(s *record.Series, n int) []float64 { return whole(s.Bytes, n) }
-	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), spreadOf(c.Old, old.Row, allocs), spreadOf(c.New, new.Row, allocs))
-	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), spreadOf(c.Old, old.Row, bytes), spreadOf(c.New, new.Row, bytes))
+	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), func(s *record.Series, n int) []float64 { return whole(s.Allocs, n) })
+	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), func(s *record.Series, n int) []float64 { return whole(s.Bytes, n) })
 	if was, is := old.InstructionsOp, new.InstructionsOp; was != nil && is != nil {
-		executed := func(s *record.Series, n int) []float64 {
+		add("instructions", record.Instructions, c.Limits.Instructions, was.Value, is.Value, func(s *record.Series, n int) []float64 {
 			if values := s.Counters[record.Instructions]; values != nil {
 				return []float64{record.CounterPerOp(values, n)}
 			}
 			return nil
-		}
-		add("instructions", record.Instructions, c.Limits.Instructions, was.Value, is.Value, spreadOf(c.Old, old.Row, executed), spreadOf(c.New, new.Row, executed))
+		})
 	}
 	for _, unit := range slices.Sorted(maps.Keys(old.Row.Metrics)) {
 		was := old.Row.Metrics[unit]
 		if is, ok := new.Row.Metrics[unit]; ok && strings.HasSuffix(unit, "bytes") {
-			add("size", unit, c.Limits.Size, was, is, spread{was, was}, spread{is, is})
+			add("size", unit, c.Limits.Size, was, is, nil)
 		}
 	}
 	return counts

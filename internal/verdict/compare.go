@@ -33,28 +33,25 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	if c.AcrossMachines {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s", old.Machine.Identity(), new.Machine.Identity()))
 	}
-	if a, b := old.Machine.Go, new.Machine.Go; a != b {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("old was measured with %s, new with %s", a, b))
-	}
-	if text := unlike(&old.Run, &new.Run); text != "" {
+	for _, text := range differences(old, new, "old", "new") {
+		if strings.Contains(text, "seed") {
+			text += ": their inputs differ, and sizes and allocations are not compared"
+		}
 		c.Warnings = append(c.Warnings, text)
 	}
 	oldCases, newCases := caseResults(old), caseResults(new)
-	var u stats.Unpaired
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Cases(), new.Cases())))) {
 		from := len(c.Rows)
 		c.match(oldCases[name], newCases[name])
 		base := c.baseline(oldCases[name], newCases[name])
 		for i := from; i < len(c.Rows); i++ {
 			row := &c.Rows[i]
-			values := absolute
-			if base != nil && base.Name != row.New.Row.Name {
-				row.Anchor = base.Contender
-				values = func(rec *record.Record, r *record.Row) []float64 {
-					return BlockValues(rec, r, rec.Row(base.Name))
-				}
+			values := func(c *CaseResult, r *Result) []float64 { return absolute(c.figured.rec, r.Row) }
+			if base != "" && base != row.New.Row.Contender {
+				row.Anchor = base
+				values = func(c *CaseResult, r *Result) []float64 { return c.BlockValues(r, c.Of(base)) }
 			}
-			row.test = u.Shift(values(old, row.Old.Row), values(new, row.New.Row), familyLevel)
+			row.test = stats.Unpaired(values(oldCases[name], row.Old), values(newCases[name], row.New), familyLevel)
 		}
 	}
 	c.judge(adviceMargin)
@@ -67,28 +64,29 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
-// unlike lists differences in settings that figures depend on.
-func unlike(old, new *record.Run) string {
-	var parts []string
-	if old.Seed != new.Seed {
-		parts = append(parts, fmt.Sprintf("old was measured with seed %d, new with seed %d: their inputs differ, and sizes and allocations are not compared", old.Seed, new.Seed))
+// differences are those in settings that figures depend on.
+func differences(a, b *record.Record, nameA, nameB string) (all []string) {
+	differ := func(what string, of, other any) {
+		if of != other {
+			all = append(all, fmt.Sprintf("%s was measured with %s %v, %s with %v", nameA, what, of, nameB, other))
+		}
 	}
-	if old.GOMAXPROCS != new.GOMAXPROCS {
-		parts = append(parts, fmt.Sprintf("old was measured with GOMAXPROCS %d, new with %d", old.GOMAXPROCS, new.GOMAXPROCS))
-	}
-	return strings.Join(parts, "; ")
+	differ("seed", a.Run.Seed, b.Run.Seed)
+	differ("GOMAXPROCS", a.Run.GOMAXPROCS, b.Run.GOMAXPROCS)
+	differ("the Go version", a.Machine.Go, b.Machine.Go)
+	return all
 }
 
-// baseline is the case's baseline if it is one row, with figures, in both records, else nil.
-func (c *Changes) baseline(old, new *CaseResult) *record.Row {
+// baseline is the case's baseline if it is one row, with figures, in both records, else "".
+func (c *Changes) baseline(old, new *CaseResult) string {
 	if old == nil || new == nil || old.Baseline == nil || new.Baseline == nil || old.Baseline.NSOp == nil || new.Baseline.NSOp == nil ||
 		old.Baseline.Row.Name != new.Baseline.Row.Name {
-		return nil
+		return ""
 	}
 	if a, b := old.Baseline.Row.Module, new.Baseline.Row.Module; a != b {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too", new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
 	}
-	return new.Baseline.Row
+	return new.Baseline.Row.Contender
 }
 
 // match finds the rows of a case that both records have figures of.
@@ -149,15 +147,19 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	}
 	if a.Case != b.Case {
 		x, y := absolute(rec, b), absolute(rec, a)
-		var u stats.Unpaired
-		s := u.Shift(x, y, familyLevel)
+		s := stats.Unpaired(x, y, familyLevel)
 		return ratioOf(&s), len(x) > 0 && len(y) > 0
 	}
 	c := AnalyzeCase(rec, a.Case)
-	p := c.figured.pair(a, b)
-	own, other := c.named(row).Ratio, c.named(base).Ratio
-	if ratio := p.compare(p.values()); len(p.series) >= stats.MinBlocks || own == nil || other == nil {
+	return c.RatioOf(c.Of(a.Contender), c.Of(b.Contender))
+}
+
+// RatioOf is the cost, or time, of a row as a multiple of another's in the case. It is false if
+// either has no figures.
+func (c *CaseResult) RatioOf(row, base *Result) (Interval, bool) {
+	p := c.figured.pair(row.Row, base.Row)
+	if ratio := p.compare(p.values()); len(p.series) >= stats.MinBlocks || row.Ratio == nil || base.Ratio == nil {
 		return ratio.Interval, len(p.series) > 0
 	}
-	return own.each(math.Log).Plus(-1, other.each(math.Log)).each(math.Exp), true
+	return row.Ratio.Each(math.Log).Plus(-1, base.Ratio.Each(math.Log)).Each(math.Exp), true
 }

@@ -82,7 +82,7 @@ func TestOtherInputs(t *testing.T) {
 	}
 	now.Run.Seed = 7
 	c := CompareRecords(old, now, DefaultThresholds())
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "seed 1, new with seed 7") || change(t, c, row).Outcome != NotGated {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "seed 1, new with 7: their inputs differ") || change(t, c, row).Outcome != NotGated {
 		t.Errorf("another seed: %q, %+v", c.Warnings, change(t, c, row))
 	}
 	now.Run.Seed, now.Run.GOMAXPROCS = old.Run.Seed, 1

@@ -30,7 +30,7 @@ func Compare(blockValues []float64, between float64) Comparison {
 		return Comparison{"", Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1), math.Inf(1)}
 	}
 	low, high := math.Hypot(s.Value-s.Low, 1.96*between), math.Hypot(s.High-s.Value, 1.96*between)
-	ratio := Interval{s.Value, s.Value - low, s.Value + high}.each(math.Exp)
+	ratio := Interval{s.Value, s.Value - low, s.Value + high}.Each(math.Exp)
 	return Comparison{"", ratio, (low + high) / 2, (s.High - s.Low) / 2, s.Seen}
 }
 

@@ -49,7 +49,7 @@ func (i Interval) to(value float64) *Interval {
 	return &i
 }
 
-// each is the interval with a function of its value and bounds in their place.
-func (i Interval) each(f func(float64) float64) Interval {
+// Each is the interval with a function of its value and bounds in their place.
+func (i Interval) Each(f func(float64) float64) Interval {
 	return Interval{f(i.Value), f(i.Low), f(i.High)}
 }

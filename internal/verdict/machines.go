@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -70,14 +71,10 @@ func CompareMachines(names []string, records []*record.Record) *Machines {
 			order[r.Row.Case] = len(order)
 		}
 	}
-	rank := func(r MachinesRow) int {
-		first := 1
-		if r.Row.Role == record.RoleBaseline {
-			first = 0
-		}
-		return 2*order[r.Row.Case] + first
-	}
-	slices.SortStableFunc(m.Rows, func(a, b MachinesRow) int { return rank(a) - rank(b) })
+	first := map[record.Role]int{record.RoleBaseline: -1}
+	slices.SortStableFunc(m.Rows, func(a, b MachinesRow) int {
+		return cmp.Or(order[a.Row.Case]-order[b.Row.Case], first[a.Row.Role]-first[b.Row.Role])
+	})
 	for i := range m.Rows {
 		m.Rows[i].judge()
 	}
@@ -120,19 +117,14 @@ func (m *Machines) doubts() {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%s: its baseline is not the same everywhere (%s): its ratios are not compared", r.Row.Case, strings.Join(r.Baselines, ", ")))
 		}
 	}
-	first := &m.Records[0].Run
-	differ := func(what string, a, b any, i int) {
-		if a != b {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%s was measured with %s %v, %s with %v: ratios may differ for that reason", m.Names[0], what, a, m.Names[i], b))
+	first := m.Records[0]
+	for i, rec := range m.Records[1:] {
+		name := m.Names[i+1]
+		for _, text := range differences(first, rec, m.Names[0], name) {
+			m.Warnings = append(m.Warnings, text+": ratios may differ for that reason")
 		}
-	}
-	for i := 1; i < len(m.Records); i++ {
-		run := &m.Records[i].Run
-		differ("seed", first.Seed, run.Seed, i)
-		differ("GOMAXPROCS", first.GOMAXPROCS, run.GOMAXPROCS, i)
-		differ("the Go version", m.Records[0].Machine.Go, m.Records[i].Machine.Go, i)
-		if m.Records[0].Machine.GOARCH == m.Records[i].Machine.GOARCH && first.Program != run.Program {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%s and %s were measured with different programs: ratios may differ for that reason", m.Names[0], m.Names[i]))
+		if first.Machine.GOARCH == rec.Machine.GOARCH && first.Run.Program != rec.Run.Program {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s and %s were measured with different programs: ratios may differ for that reason", m.Names[0], name))
 		}
 	}
 }

@@ -9,14 +9,10 @@ import (
 	"postage/record"
 )
 
-// MetricVerdict is what can be said of a figure whose better direction is not known.
-type MetricVerdict string
-
+// What can be said of a figure whose better direction is not known, beside Same and Undecided.
 const (
-	MetricHigher    MetricVerdict = "higher"
-	MetricLower     MetricVerdict = "lower"
-	MetricSame      MetricVerdict = "same"
-	MetricUndecided MetricVerdict = "undecided"
+	Higher Verdict = "higher"
+	Lower  Verdict = "lower"
 )
 
 // MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric, in
@@ -29,8 +25,8 @@ type MetricChange struct {
 	// less.
 	Ratio *Interval `json:"ratio"`
 	// P is the p-value of no change after Holm over all figures of all rows.
-	P       float64       `json:"p_holm"`
-	Verdict MetricVerdict `json:"verdict"`
+	P       float64 `json:"p_holm"`
+	Verdict Verdict `json:"verdict"`
 }
 
 // compareMetrics compares what the contenders count themselves, in rows whose sides took turns.
@@ -42,7 +38,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 		r := &c.Rows[i]
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
 			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
-				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: MetricUndecided})
+				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided})
 			}
 		}
 		rows := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
@@ -51,7 +47,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 			if shift := rows.metric(m.Unit, level); shift != nil {
 				m.Ratio, m.P = new(ratioOf(shift)), shift.P
 			} else if m.Old == m.New {
-				m.Verdict = MetricSame
+				m.Verdict = Same
 			}
 			all, p = append(all, m), append(p, m.P)
 		}
@@ -62,17 +58,9 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 		if m.P = adjusted; m.Ratio == nil {
 			continue
 		}
-		switch Decide(Comparison{Interval: *m.Ratio}, margin) {
-		case Same:
-			m.Verdict = MetricSame
-		case Slower:
-			if m.P <= familyLevel {
-				m.Verdict = MetricHigher
-			}
-		case Faster:
-			if m.P <= familyLevel {
-				m.Verdict = MetricLower
-			}
+		words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
+		if v := Decide(Comparison{Interval: *m.Ratio}, margin); v == Same || m.P <= familyLevel {
+			m.Verdict = words[v]
 		}
 	}
 }

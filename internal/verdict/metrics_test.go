@@ -36,13 +36,13 @@ func TestMetrics(t *testing.T) {
 			rows++
 			for _, m := range c.Rows[i].Metrics {
 				switch {
-				case m.Unit == "exact" && (m.Verdict != MetricHigher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
+				case m.Unit == "exact" && (m.Verdict != Higher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
 					t.Errorf("%+v, %v", m, m.Ratio)
-				case m.Unit == "zero" && (m.Verdict != MetricSame || m.Ratio != nil):
+				case m.Unit == "zero" && (m.Verdict != Same || m.Ratio != nil):
 					t.Errorf("%+v", m)
-				case m.Unit == "more" && m.Verdict == MetricHigher:
+				case m.Unit == "more" && m.Verdict == Higher:
 					found++
-				case m.Unit == "noise" && (m.Verdict == MetricHigher || m.Verdict == MetricLower):
+				case m.Unit == "noise" && (m.Verdict == Higher || m.Verdict == Lower):
 					alarms++
 				}
 			}

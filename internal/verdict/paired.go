@@ -29,8 +29,8 @@ func IsSame(rec *record.Record) bool {
 // the same run.
 //
 //  1. A row's cost is compared, or its wall time where it waits: by the values of its blocks, new
-//     against old (see [BlockValues]). So are the mean CPU time of all batches and wall time, which
-//     show what other goroutines do and what only some pieces have.
+//     against old (see [CaseResult.BlockValues]). So are the mean CPU time of all batches and wall
+//     time, which show what other goroutines do and what only some pieces have.
 //  2. Blocks with the same function layout are one group, and the tests of all rows are those of
 //     [stats.Moderated].
 //  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
@@ -44,7 +44,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	for i := range rec.Rows {
 		if row := &rec.Rows[i]; row.OldOf != "" {
 			results := cases[row.Case]
-			c.add(row.OldOf, results.named(row.Name), results.named(row.OldOf))
+			c.add(row.OldOf, results.Of(row.Contender), results.Of(strings.TrimPrefix(row.OldOf, row.Case+"/")))
 		}
 	}
 	if len(rec.Rows) == 0 {
@@ -115,14 +115,4 @@ func (p *pair) grouped(values []float64) stats.Grouped {
 		groups = append(groups, byLayout[layout])
 	}
 	return groups
-}
-
-// named returns the result of a row, nil if the case has none of that name.
-func (c *CaseResult) named(row string) *Result {
-	for _, result := range c.Rows {
-		if result.Row.Name == row {
-			return result
-		}
-	}
-	return nil
 }

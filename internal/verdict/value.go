@@ -71,18 +71,18 @@ func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed 
 // price is what a byte that the row allocates costs to collect, in ns, in the world that the record
 // is priced for.
 func (f *figured) price(row *record.Row) float64 {
-	if p := f.rec.Priced; p != nil {
-		return p.Of(f.costs.Price(f.place[row.Name]), f.rec.Run.World)
+	own := f.costs.Price(f.place[row.Name])
+	if f.rec.Priced != nil {
+		return f.rec.Priced.Of(own, f.rec.Run.World)
 	}
-	return f.costs.Price(f.place[row.Name])
+	return own
 }
 
 // levels are the logarithms of a row's cost, one a block.
 func (f *figured) levels(row *record.Row) []float64 {
 	var other *float64
 	if f.rec.Priced != nil {
-		price := f.price(row)
-		other = &price
+		other = new(f.price(row))
 	}
 	return f.costs.Levels(f.place[row.Name], other)
 }
@@ -131,13 +131,6 @@ func (f *figured) waits(row *record.Row) float64 {
 	return stats.Median(each)
 }
 
-// BlockValues are the logarithms of a row's quantity as a multiple of another's of the same case,
-// one for each of the blocks that have both: of costs, or of wall time.
-func BlockValues(rec *record.Record, row, base *record.Row) []float64 {
-	p := newFigured(rec, row.Case).pair(row, base)
-	return p.values()
-}
-
 // values are the block values of the rows' quantity.
 func (p *pair) values() []float64 {
 	if p.base.Value != record.ValueCost {
@@ -171,15 +164,6 @@ func (p *pair) difference(a, b []float64) []float64 {
 // compare is the ratio of two rows, as a second run would find it.
 func (p *pair) compare(values []float64) Comparison {
 	return Compare(values, p.rec.Run.Between)
-}
-
-// CodeShare is the part of a row's cost that is code, and not garbage: 1 for other quantities.
-func CodeShare(rec *record.Record, row *record.Row) float64 {
-	c := AnalyzeCase(rec, row.Case)
-	if r := c.named(row.Name); r != nil && r.CodeOp != nil {
-		return *r.CodeOp / r.NSOp.Value
-	}
-	return 1
 }
 
 // contradicts reports whether the mean CPU time over all batches does not support a verdict of
