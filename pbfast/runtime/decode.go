@@ -76,10 +76,6 @@ func (d *Decoder) Part(p []byte, i, depth int) (*Decoder, []byte, int, int) {
 			return d, p[:end:end], i + 1, depth - 1
 		}
 	}
-	return d.longPart(p, i, depth)
-}
-
-func (d *Decoder) longPart(p []byte, i, depth int) (*Decoder, []byte, int, int) {
 	n, i := Varint(p, i)
 	switch {
 	case i < 0 || n > uint64(len(p)-i):
@@ -96,17 +92,9 @@ var owning, aliasing = Decoder{mode: Own}, Decoder{}
 // Owning returns the decoder for fields with the parameter own: it copies strings and bytes.
 func Owning() *Decoder { return &owning }
 
-// Aliasing returns the decoder for strings and bytes of fields with the parameter alias.
-func (d *Decoder) Aliasing() *Decoder {
-	if d.mode&Alias != 0 {
-		return &aliasing
-	}
-	return d
-}
-
-// Sharing is Aliasing for the parameter share.
-func (d *Decoder) Sharing() *Decoder {
-	if d.mode&Share != 0 {
+// Aliasing returns the decoder for strings and bytes of fields for which Alias or Share was asked.
+func (d *Decoder) Aliasing(asked Mode) *Decoder {
+	if d.mode&asked != 0 {
 		return &aliasing
 	}
 	return d

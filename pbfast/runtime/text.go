@@ -6,11 +6,6 @@ import (
 	"postage/pbfast/validutf8"
 )
 
-const (
-	ascii8 = 0x8080808080808080
-	ascii4 = 0x80808080
-)
-
 // PutText writes s before w[i], with its length and, unless it is 0, a tag of one byte before. Text
 // that is not UTF-8 is an error of Finish. Short text is checked while it is copied, in words that
 // overlap.
@@ -29,24 +24,24 @@ func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
 		binary.LittleEndian.PutUint64(dst[8:], b)
 		binary.LittleEndian.PutUint64(dst[n-16:], c)
 		binary.LittleEndian.PutUint64(dst[n-8:], d)
-		high = (a | b | c | d) & ascii8
+		high = a | b | c | d
 	case n >= 8:
 		a, b := word(s), word(s[n-8:])
 		binary.LittleEndian.PutUint64(dst, a)
 		binary.LittleEndian.PutUint64(dst[n-8:], b)
-		high = (a | b) & ascii8
+		high = a | b
 	case n >= 4:
 		a, b := halfWord(s), halfWord(s[n-4:])
 		binary.LittleEndian.PutUint32(dst, a)
 		binary.LittleEndian.PutUint32(dst[n-4:], b)
-		high = uint64(a|b) & ascii4
+		high = uint64(a | b)
 	case n > 0:
 		a, b, c := s[0], s[n/2], s[n-1]
 		dst[0], dst[n/2], dst[n-1] = a, b, c
-		high = uint64(a|b|c) & 0x80
+		high = uint64(a | b | c)
 	}
-	if high != 0 {
-		e.checkMixed(s)
+	if high&continued8 != 0 && !validutf8.Mixed(s) {
+		e.fail(errUTF8)
 	}
 	if tag == 0 {
 		w[i-1] = byte(n)
@@ -68,13 +63,6 @@ func word(s string) uint64 {
 func halfWord(s string) uint32 {
 	_ = s[3]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-}
-
-//go:noinline
-func (e *Encoder) checkMixed(s string) {
-	if !validutf8.Mixed(s) {
-		e.fail(errUTF8)
-	}
 }
 
 func (e *Encoder) putLongText(w []byte, i int, s string, tag byte) int {

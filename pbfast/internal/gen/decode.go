@@ -127,9 +127,9 @@ func (g *generator) decoderOf(f *field) string {
 	case textOwn:
 		return g.e("$Owning()")
 	case textAlias:
-		return "d.Aliasing()"
+		return g.e("d.Aliasing($Alias)")
 	case textShare:
-		return "d.Sharing()"
+		return g.e("d.Aliasing($Share)")
 	}
 	return "d"
 }
@@ -245,11 +245,11 @@ func (g *generator) decodeMessages(msg *message, f *field) {
 	g.f("slab, n := $Slab[%s](d, p, i, %#x, %s)", node, runTag(f), list)
 	size := protowire.SizeVarint(f.tag(protowire.BytesType))
 	g.f("for i -= %d; n > 0 && i >= 0; n-- {", size)
-	g.f("var v *%s\ne := $Take(&slab)", child.GoIdent.GoName)
+	g.f("var v *%s", child.GoIdent.GoName)
 	// Short ones without a call of Part.
 	g.f("if end := $Short(p, i+%d); end > 0 && depth > 0 {", size)
-	g.f("v, i = e.pbfastDecode(d, p[:end:end], i+%d, depth-1)\n} else {", size+1)
-	g.f("v, i = e.pbfastDecode(d.Part(p, i+%d, depth))\n}", size)
+	g.f("v, i = $Take(&slab).pbfastDecode(d, p[:end:end], i+%d, depth-1)\n} else {", size+1)
+	g.f("v, i = $Take(&slab).pbfastDecode(d.Part(p, i+%d, depth))\n}", size)
 	g.f("%s = append(%s, v)\n}", name, name)
 }
 

@@ -642,11 +642,10 @@ func (m *Whole) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x22, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Parts = append(m.Parts, v)
 			}
@@ -1374,11 +1373,10 @@ func (m *Shared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 			slab, n := runtime.Slab[pbfastPartNode](d, p, i, 0x1a, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Parts = append(m.Parts, v)
 			}
@@ -1588,7 +1586,7 @@ func (m *PartlyShared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth i
 					m.Shared = new(string)
 				}
 			}
-			*m.Shared, i = d.Sharing().RawText(p, i)
+			*m.Shared, i = d.Aliasing(runtime.Share).RawText(p, i)
 		case 0x1a:
 			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
 				m.Blob, i = p[i+1:n:n], n
@@ -1628,7 +1626,7 @@ func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) i
 					m.Shared = new(string)
 				}
 			}
-			*m.Shared, i = d.Sharing().RawText(p, i)
+			*m.Shared, i = d.Aliasing(runtime.Share).RawText(p, i)
 		case 0x1a:
 			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
 				m.Blob, i = p[i+1:n:n], n
@@ -2080,11 +2078,10 @@ func (m *Tree) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tree, 
 			slab, n := runtime.Slab[Tree](d, p, i, 0xa, &m.Branches)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Tree
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Branches = append(m.Branches, v)
 			}

@@ -138,9 +138,9 @@ func (m *Mixed) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 		case 0x12:
 			m.Own, i = runtime.Owning().Text(p, i)
 		case 0x1a:
-			m.Alias, i = d.Aliasing().Text(p, i)
+			m.Alias, i = d.Aliasing(runtime.Alias).Text(p, i)
 		case 0x22:
-			m.AliasBytes, i = d.Aliasing().Bytes(p, i)
+			m.AliasBytes, i = d.Aliasing(runtime.Alias).Bytes(p, i)
 		case 0x2a:
 			v, j := runtime.Owning().Text(p, i)
 			m.OwnList, i = runtime.Append(m.OwnList, v, p, i, j, 0x2a)
@@ -335,11 +335,10 @@ func (m *Kept) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Kept, 
 			slab, n := runtime.Slab[Part](d, p, i, 0x12, &m.Parts)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *Part
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Parts = append(m.Parts, v)
 			}

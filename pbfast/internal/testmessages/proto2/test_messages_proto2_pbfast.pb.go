@@ -1812,11 +1812,10 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			slab, n := runtime.Slab[TestAllTypesProto2_NestedMessage](d, p, i, 0x382, &m.RepeatedNestedMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *TestAllTypesProto2_NestedMessage
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+3, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
 				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, v)
 			}
@@ -1824,11 +1823,10 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			slab, n := runtime.Slab[pbfastForeignMessageProto2Node](d, p, i, 0x38a, &m.RepeatedForeignMessage)
 			for i -= 2; n > 0 && i >= 0; n-- {
 				var v *ForeignMessageProto2
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+2); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+3, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+3, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+2, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+2, depth))
 				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, v)
 			}

@@ -160,11 +160,10 @@ func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 			slab, n := runtime.Slab[EmbeddedMessage](d, p, i, 0x2a, &m.Repeated)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *EmbeddedMessage
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Repeated = append(m.Repeated, v)
 			}

@@ -237,11 +237,10 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)
 			for i -= 1; n > 0 && i >= 0; n-- {
 				var v *LineItem
-				e := runtime.Take(&slab)
 				if end := runtime.Short(p, i+1); end > 0 && depth > 0 {
-					v, i = e.pbfastDecode(d, p[:end:end], i+2, depth-1)
+					v, i = runtime.Take(&slab).pbfastDecode(d, p[:end:end], i+2, depth-1)
 				} else {
-					v, i = e.pbfastDecode(d.Part(p, i+1, depth))
+					v, i = runtime.Take(&slab).pbfastDecode(d.Part(p, i+1, depth))
 				}
 				m.Items = append(m.Items, v)
 			}
