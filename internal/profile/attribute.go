@@ -15,6 +15,8 @@ type frame struct {
 	method    string // "Decode", of a function itself
 	typ       string // "Decoder", of a method
 	file      string
+	outer     string // the package, and the function that a closure is in, or itself
+	does      string // what it is called for, by its name or its type's; "" if they do not say
 	owner     *Owner // of the table, or another library; nil for the user's own code
 	native    bool   // of the kernel, of C, or without a name
 	user      bool
@@ -92,7 +94,7 @@ func (a *attributor) of(stack []*frame) (p place, assist bool) {
 	}
 	if p.owner = stack[at].owner; p.owner == nil {
 		f := stack[at]
-		return place{kind: own, site: f.pkg + "." + f.outer(), sitePkg: f.pkg, file: f.file}, assist
+		return place{kind: own, site: f.outer, sitePkg: f.pkg, file: f.file}, assist
 	}
 	p.kind = owned
 	a.within(&p, stack[:at], stack[at:])
@@ -116,8 +118,8 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		if f.owner.Contender == unmeasured {
 			p.now = unmeasured
 		}
-		if does := direction(f); does != "" && strings.HasSuffix(f.owner.Operation, "*") {
-			p.does = does
+		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
+			p.does = f.does
 		}
 		if f.typ != "" && f.owner.Path[0] == '.' {
 			p.typ = f.typ
@@ -125,13 +127,13 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 	}
 	if inner.Stage == "send" && strings.HasSuffix(inner.Operation, "*") {
 		for i := 0; i < len(helpers) && p.does == ""; i++ {
-			p.does = direction(helpers[i])
+			p.does = helpers[i].does
 		}
 		p.does = map[string]string{"decode": "read", "encode": "write"}[p.does]
 	}
 	for _, f := range stack[end:] {
 		if f.owner == nil && !f.native {
-			p.site, p.sitePkg, p.file = f.pkg+"."+f.outer(), f.pkg, f.file
+			p.site, p.sitePkg, p.file = f.outer, f.pkg, f.file
 			return
 		}
 	}
@@ -181,6 +183,8 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	unescape := strings.NewReplacer("%2e", ".").Replace
 	f.pkg, f.name = printable(unescape(fn.Name[:slash+dot])), printable(unescape(fn.Name[slash+dot+1:]))
 	f.typ, f.method = methodOf(f.name)
+	f.outer = f.pkg + "." + closure.ReplaceAllString(bracketed.ReplaceAllString(f.name, "[...]"), "")
+	f.does = direction(f)
 	// What a generic function of the standard library is made of bears its caller's package.
 	_, folder, _ := cutLast(f.file, "/src/")
 	if folder, _, _ = cutLast(folder, "/"); folder != "" && folder != f.pkg {
@@ -193,11 +197,6 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 		f.owner = a.library(f)
 	}
 	return f
-}
-
-// outer is the name of the function that a closure is in, or its own.
-func (f *frame) outer() string {
-	return closure.ReplaceAllString(bracketed.ReplaceAllString(f.name, "[...]"), "")
 }
 
 // methodOf is the type, "" for none, and the name of the function that a name is of, or that a

@@ -110,7 +110,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	}
 	s := &Summary{Version: 1}
 	s.Flame = &Flame{Name: "all", Stage: other}
-	bytes, cores, timed := 0.0, 0.0, true
+	bytes, cores, timed, nodes := 0.0, 0.0, true, mostNodes
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
@@ -133,7 +133,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			} else {
 				each[p.key()] += ns
 			}
-			s.Flame.burn(stack, &p, ns)
+			s.Flame.burn(stack, &p, ns, &nodes)
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
 		s.each, s.Profiles = append(s.each, each), s.Profiles+1
