@@ -24,6 +24,7 @@ type instance struct {
 	place    *store.Place // nil where nothing is stored
 	call     *store.Call  // nil where a server of ours stores
 	backends []int        // the database's processes
+	least    int
 }
 
 var (
@@ -31,12 +32,20 @@ var (
 	_ lab.Counted     = (*instance)(nil)
 	_ lab.Prepared    = (*instance)(nil)
 	_ lab.Distributed = (*instance)(nil)
+	_ lab.Sized       = (*instance)(nil)
 )
 
 // does sets what an operation is.
 func (in *instance) does(do func() error) {
 	in.Lanes = lab.NewLanes(1, func(int) error { return do() })
 }
+
+// MinOps is how many operations a batch has at least. The server counts what asking it costs, once
+// a batch, and a part must not have less of that than the whole.
+func (in *instance) MinOps() int { return in.least }
+
+// leastOps are MinOps where an operation has so many orders.
+func leastOps(msgs int) int { return max(8, 100/msgs) }
 
 func (in *instance) Prove(ctx context.Context) error { return in.prove(ctx) }
 

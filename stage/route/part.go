@@ -31,7 +31,7 @@ type request struct {
 
 // openPart opens a step of a way.
 func openPart(ctx context.Context, w way, s step, msgs int, open opener, seed uint64) (*instance, error) {
-	p := &part{instance: &instance{}}
+	p := &part{instance: &instance{least: leastOps(msgs)}}
 	var err error
 	if p.sender, err = newClient(w, msgs, seed); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func openWhole(ctx context.Context, w way, msgs int, open opener, seed uint64) (
 	if err != nil {
 		return nil, err
 	}
-	in := &instance{}
+	in := &instance{least: leastOps(msgs)}
 	if in.place, err = open(ctx, sender.orders); err != nil {
 		return nil, err
 	}
