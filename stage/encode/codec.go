@@ -55,7 +55,8 @@ type codec[M, V any] struct {
 	check func() error
 	// reopen says that the loops must be made again after a failed decode.
 	reopen bool
-	// open makes the loops, with everything that they keep between runs.
+	loops  loops[M, V]
+	// open makes the loops if they keep something between runs.
 	open func() (loops[M, V], error)
 }
 
@@ -282,7 +283,7 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 			return nil, err
 		}
 	}
-	loops, err := c.open()
+	loops, err := c.start()
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
@@ -303,6 +304,14 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 	}
 	in.bytes = meanLen(in.run.inputs)
 	return in, nil
+}
+
+// start returns the codec's loops.
+func (c *codec[M, V]) start() (loops[M, V], error) {
+	if c.open == nil {
+		return c.loops, nil
+	}
+	return c.open()
 }
 
 // values returns messages in the codec's form.

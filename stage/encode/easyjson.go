@@ -25,15 +25,13 @@ func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 		loses:    "NaN",
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept where the message takes more than one chunk"},
-		open: func() (loops[M, M], error) {
-			return loops[M, M]{
-				encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
-					w := jwriter.Writer{} // of the chunks in its pool
-					v.MarshalEasyJSON(&w)
-					return w.BuildBytes(buf)
-				}),
-				decode: decodeBy[M, M](func(v P, data []byte) error { return easyjson.Unmarshal(data, v) }),
-			}, nil
+		loops: loops[M, M]{
+			encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
+				w := jwriter.Writer{} // of the chunks in its pool
+				v.MarshalEasyJSON(&w)
+				return w.BuildBytes(buf)
+			}),
+			decode: decodeBy[M, M](func(v P, data []byte) error { return easyjson.Unmarshal(data, v) }),
 		},
 	}
 }

@@ -32,31 +32,29 @@ func memcpy[M any](msg *message[M]) contender[M] {
 				return 0, nil
 			},
 		},
-		open: func() (loops[M, copied], error) {
-			return loops[M, copied]{
-				encode: func(r *run[M, copied], n int) error {
-					for range n {
-						v := r.value()
-						r.out = r.room(len(v.data))
-						copy(r.out, v.data)
+		loops: loops[M, copied]{
+			encode: func(r *run[M, copied], n int) error {
+				for range n {
+					v := r.value()
+					r.out = r.room(len(v.data))
+					copy(r.out, v.data)
+				}
+				return nil
+			},
+			decode: func(r *run[M, copied], n int) error {
+				r.keep = true
+				for range n {
+					v := r.into()
+					v.want = r.input()
+					v.data = r.room(len(v.want))
+					copy(v.data, v.want)
+					r.out = v.data
+					if err := r.took(); err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[M, copied], n int) error {
-					r.keep = true
-					for range n {
-						v := r.into()
-						v.want = r.input()
-						v.data = r.room(len(v.want))
-						copy(v.data, v.want)
-						r.out = v.data
-						if err := r.took(); err != nil {
-							return err
-						}
-					}
-					return nil
-				},
-			}, nil
+				}
+				return nil
+			},
 		},
 	}
 }

@@ -19,10 +19,8 @@ func handwrittenMessage[M, V any](form bind.Form[M, V], decode func(*V, []byte) 
 		damage:   damagePartly,
 		utf8:     "error",
 		form:     form,
-		open: func() (loops[M, V], error) {
-			return loops[M, V]{
-				decode: decodeBy[M, V](func(m *V, data []byte) error { return decode(m, bytes.Clone(data)) }),
-			}, nil
+		loops: loops[M, V]{
+			decode: decodeBy[M, V](func(m *V, data []byte) error { return decode(m, bytes.Clone(data)) }),
 		},
 	}
 }

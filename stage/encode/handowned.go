@@ -24,28 +24,26 @@ func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contende
 		damage:   damagePartly,
 		utf8:     "error",
 		form:     form,
-		open: func() (loops[plain.Benchmark, plain.Benchmark], error) {
-			return loops[plain.Benchmark, plain.Benchmark]{
-				encode: func(r *run[plain.Benchmark, plain.Benchmark], n int) (err error) {
-					for range n {
-						if r.out, err = ownedAppend(r.out[:0], r.value()); err != nil {
-							return err
-						}
+		loops: loops[plain.Benchmark, plain.Benchmark]{
+			encode: func(r *run[plain.Benchmark, plain.Benchmark], n int) (err error) {
+				for range n {
+					if r.out, err = ownedAppend(r.out[:0], r.value()); err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[plain.Benchmark, plain.Benchmark], n int) error {
-					for range n {
-						if err := ownedDecode(r.into(), bytes.Clone(r.input())); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
+				}
+				return nil
+			},
+			decode: func(r *run[plain.Benchmark, plain.Benchmark], n int) error {
+				for range n {
+					if err := ownedDecode(r.into(), bytes.Clone(r.input())); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+					if err := r.took(); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
 		},
 	}
 }

@@ -34,27 +34,25 @@ func handwritten() contender[plain.Benchmark] {
 			Read: handRead,
 			Same: handSame,
 		},
-		open: func() (loops[plain.Benchmark, handValue], error) {
-			return loops[plain.Benchmark, handValue]{
-				encode: func(r *run[plain.Benchmark, handValue], n int) error {
-					for range n {
-						r.out = r.value().append(r.out[:0])
+		loops: loops[plain.Benchmark, handValue]{
+			encode: func(r *run[plain.Benchmark, handValue], n int) error {
+				for range n {
+					r.out = r.value().append(r.out[:0])
+				}
+				return nil
+			},
+			decode: func(r *run[plain.Benchmark, handValue], n int) error {
+				r.keep = true
+				for range n {
+					if err := r.into().decode(r.input()); err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[plain.Benchmark, handValue], n int) error {
-					r.keep = true
-					for range n {
-						if err := r.into().decode(r.input()); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
+					if err := r.took(); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+				}
+				return nil
+			},
 		},
 	}
 }

@@ -23,28 +23,26 @@ func msgPack[M any, P msgpMessage[M]](form bind.Form[M, M]) contender[M] {
 		can:      []op{opEncode, opDecode, opReuse},
 		utf8:     "kept",
 		settings: map[string]string{"structs": "maps by field name"},
-		open: func() (loops[M, M], error) {
-			return loops[M, M]{
-				encode: func(r *run[M, M], n int) (err error) {
-					for range n {
-						if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
-							return err
-						}
+		loops: loops[M, M]{
+			encode: func(r *run[M, M], n int) (err error) {
+				for range n {
+					if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[M, M], n int) error {
-					for range n {
-						if _, err := P(r.into()).UnmarshalMsg(r.input()); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
+				}
+				return nil
+			},
+			decode: func(r *run[M, M], n int) error {
+				for range n {
+					if _, err := P(r.into()).UnmarshalMsg(r.input()); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+					if err := r.took(); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
 		},
 	}
 }

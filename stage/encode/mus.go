@@ -19,29 +19,27 @@ func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) conten
 		damage:   damageUnbounded,
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "schema": "not in the message"},
-		open: func() (loops[M, M], error) {
-			return loops[M, M]{
-				encode: func(r *run[M, M], n int) error {
-					for range n {
-						v := r.value()
-						r.out = r.room(serializer.Size(*v))
-						serializer.Marshal(*v, r.out)
+		loops: loops[M, M]{
+			encode: func(r *run[M, M], n int) error {
+				for range n {
+					v := r.value()
+					r.out = r.room(serializer.Size(*v))
+					serializer.Marshal(*v, r.out)
+				}
+				return nil
+			},
+			decode: func(r *run[M, M], n int) (err error) {
+				for range n {
+					v := r.into()
+					if *v, _, err = serializer.Unmarshal(r.input()); err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[M, M], n int) (err error) {
-					for range n {
-						v := r.into()
-						if *v, _, err = serializer.Unmarshal(r.input()); err != nil {
-							return err
-						}
-						if err = r.took(); err != nil {
-							return err
-						}
+					if err = r.took(); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+				}
+				return nil
+			},
 		},
 	}
 }

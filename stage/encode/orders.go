@@ -174,7 +174,7 @@ func (c *codec[M, V]) carry(messages []M) (module string, _ carrier[M], err erro
 			return "", nil, err
 		}
 	}
-	l, err := c.open()
+	l, err := c.start()
 	if err != nil {
 		return "", nil, fmt.Errorf("encode: open %s: %w", c.name, err)
 	}

@@ -47,19 +47,17 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 		c.alias, c.can = true, []op{opDecode, opReuse}
 		unmarshal = P.UnmarshalAlias
 	}
-	c.open = func() (loops[M, V], error) {
-		return loops[M, V]{
-			encode: func(r *run[M, V], n int) (err error) {
-				for range n {
-					if r.out, err = P(r.value()).MarshalAppend(r.out[:0]); err != nil {
-						return err
-					}
+	c.loops = loops[M, V]{
+		encode: func(r *run[M, V], n int) (err error) {
+			for range n {
+				if r.out, err = P(r.value()).MarshalAppend(r.out[:0]); err != nil {
+					return err
 				}
-				return nil
-			},
-			decode: decodeBy[M, V](unmarshal),
-			reuse:  decodeBy[M, V](P.UnmarshalReuse),
-		}, nil
+			}
+			return nil
+		},
+		decode: decodeBy[M, V](unmarshal),
+		reuse:  decodeBy[M, V](P.UnmarshalReuse),
 	}
 	return c
 }

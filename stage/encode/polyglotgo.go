@@ -22,32 +22,30 @@ func polyglotGo(form bind.Form[plain.Benchmark, polymsg.Benchmark]) contender[pl
 		can:    []op{opEncode, opDecode, opReuse},
 		damage: damageUnbounded, // for lists and maps, it makes as many elements as a damaged length says
 		utf8:   "kept",
-		open: func() (loops[plain.Benchmark, polymsg.Benchmark], error) {
-			return loops[plain.Benchmark, polymsg.Benchmark]{
-				encode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
-					for range n {
-						buf := polyglot.GetBuffer()
-						polyglotGoEncode(buf, r.value())
-						r.out = *buf
-						polyglot.PutBuffer(buf)
+		loops: loops[plain.Benchmark, polymsg.Benchmark]{
+			encode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+				for range n {
+					buf := polyglot.GetBuffer()
+					polyglotGoEncode(buf, r.value())
+					r.out = *buf
+					polyglot.PutBuffer(buf)
+				}
+				return nil
+			},
+			decode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+				for range n {
+					d := polyglot.GetDecoder(r.input())
+					err := polyglotGoDecode(d, r.into())
+					d.Return()
+					if err != nil {
+						return err
 					}
-					return nil
-				},
-				decode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
-					for range n {
-						d := polyglot.GetDecoder(r.input())
-						err := polyglotGoDecode(d, r.into())
-						d.Return()
-						if err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
+					if err := r.took(); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+				}
+				return nil
+			},
 		},
 	}
 }
@@ -159,15 +157,10 @@ func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchm
 	c := *of.(*codec[plain.Benchmark, V])
 	c.name += "/value=kept/check=formatted"
 	c.can = []op{opValidate}
-	open, same := c.open, c.form.Same
-	c.open = func() (loops[plain.Benchmark, V], error) {
-		l, err := open()
-		decode := l.decode
-		l.decode = func(r *run[plain.Benchmark, V], n int) error {
-			r.keep = true
-			return decode(r, n)
-		}
-		return l, err
+	decode, same := c.loops.decode, c.form.Same
+	c.loops.decode = func(r *run[plain.Benchmark, V], n int) error {
+		r.keep = true
+		return decode(r, n)
 	}
 	c.form.Same = func(v *V, m *plain.Benchmark) (uint64, error) {
 		for i := range m.Repeated {

@@ -219,7 +219,7 @@ func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, er
 			worst, example = result, fmt.Sprintf("%s: %s", bad.what, outcome(err))
 		}
 		if err != nil && in.codec.reopen {
-			fresh, err := in.codec.open()
+			fresh, err := in.codec.start()
 			if err != nil {
 				return 0, "", err
 			}

@@ -22,7 +22,7 @@ func (c *codec[M, V]) roundTrip(msg *message[M], m *M) (label, difference string
 		return c.name, "", nil
 	}
 	in := &instance[M, V]{codec: c, msg: msg}
-	if in.loops, err = c.open(); err != nil {
+	if in.loops, err = c.start(); err != nil {
 		return c.name, "", err
 	}
 	inputs, err := in.encoded([]M{*m})

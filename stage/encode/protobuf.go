@@ -31,28 +31,26 @@ func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic b
 		c.can = []op{opEncode}
 	}
 	options := proto.MarshalOptions{Deterministic: deterministic}
-	c.open = func() (loops[M, V], error) {
-		return loops[M, V]{
-			encode: func(r *run[M, V], n int) (err error) {
-				for range n {
-					if r.out, err = options.MarshalAppend(r.out[:0], P(r.value())); err != nil {
-						return err
-					}
+	c.loops = loops[M, V]{
+		encode: func(r *run[M, V], n int) (err error) {
+			for range n {
+				if r.out, err = options.MarshalAppend(r.out[:0], P(r.value())); err != nil {
+					return err
 				}
-				return nil
-			},
-			decode: func(r *run[M, V], n int) error {
-				for range n {
-					if err := proto.Unmarshal(r.input(), P(r.into())); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
+			}
+			return nil
+		},
+		decode: func(r *run[M, V], n int) error {
+			for range n {
+				if err := proto.Unmarshal(r.input(), P(r.into())); err != nil {
+					return err
 				}
-				return nil
-			},
-		}, nil
+				if err := r.took(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
 	return c
 }

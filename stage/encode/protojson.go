@@ -19,13 +19,11 @@ func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 		can:      []op{opEncode, opDecode},
 		utf8:     "error",
 		settings: map[string]string{"buffer": "kept"},
-		open: func() (loops[M, V], error) {
-			return loops[M, V]{
-				encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
-					return protojson.MarshalOptions{}.MarshalAppend(buf, v)
-				}),
-				decode: decodeBy[M, V](func(v P, data []byte) error { return protojson.Unmarshal(data, v) }),
-			}, nil
+		loops: loops[M, V]{
+			encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {
+				return protojson.MarshalOptions{}.MarshalAppend(buf, v)
+			}),
+			decode: decodeBy[M, V](func(v P, data []byte) error { return protojson.Unmarshal(data, v) }),
 		},
 	}
 }

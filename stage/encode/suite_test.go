@@ -173,7 +173,7 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 		},
 		"polyglot-go": func(t *testing.T) damage {
 			// Its sizes have four bytes, and few of the changed bits are in them.
-			in, err := polyglotGo(bind.Benchmark().Polyglot).(*codec[plain.Benchmark, polymsg.Benchmark]).open()
+			in, err := polyglotGo(bind.Benchmark().Polyglot).(*codec[plain.Benchmark, polymsg.Benchmark]).start()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,28 +25,26 @@ func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() 
 		impossible: map[op]string{
 			opDecode: "a value from a pool is not a fresh one: see op=decode-reuse",
 		},
-		open: func() (loops[M, V], error) {
-			return loops[M, V]{
-				reuse: func(r *run[M, V], n int) error {
-					if r.last != nil {
-						P(r.last).ReturnToVTPool()
+		loops: loops[M, V]{
+			reuse: func(r *run[M, V], n int) error {
+				if r.last != nil {
+					P(r.last).ReturnToVTPool()
+				}
+				for i := range n {
+					v := P(fromPool())
+					r.last = v
+					if err := v.UnmarshalVT(r.input()); err != nil {
+						return err
 					}
-					for i := range n {
-						v := P(fromPool())
-						r.last = v
-						if err := v.UnmarshalVT(r.input()); err != nil {
-							return err
-						}
-						if err := r.took(); err != nil {
-							return err
-						}
-						if i < n-1 { // the last one is kept for the proof
-							v.ReturnToVTPool()
-						}
+					if err := r.took(); err != nil {
+						return err
 					}
-					return nil
-				},
-			}, nil
+					if i < n-1 { // the last one is kept for the proof
+						v.ReturnToVTPool()
+					}
+				}
+				return nil
+			},
 		},
 	}
 }

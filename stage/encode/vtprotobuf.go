@@ -30,11 +30,9 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 		c.alias, c.can = true, []op{opDecode}
 		unmarshal = P.UnmarshalVTUnsafe
 	}
-	c.open = func() (loops[M, V], error) {
-		return loops[M, V]{
-			encode: vtEncode[M, V, P],
-			decode: decodeBy[M, V](unmarshal),
-		}, nil
+	c.loops = loops[M, V]{
+		encode: vtEncode[M, V, P],
+		decode: decodeBy[M, V](unmarshal),
 	}
 	return c
 }
