@@ -2,20 +2,23 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"postage/pgbulk"
+	"postage/record"
 )
 
 // bulkExec sends the one statement, with its parameters streamed.
 func bulkExec() *contender {
 	return &contender{
 		name: "lib=pgbulk/call=exec",
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			list := statements(t.table, t.rows)
 			return func(ctx context.Context) error { return execAll(ctx, conn, list, byBulk) }, nil
-		}),
+		},
 	}
 }
 
@@ -24,40 +27,39 @@ func byBulk(ctx context.Context, on db, s statement) error {
 	return err
 }
 
-// bulkRows gives pgbulk the rows, to be upserted, or to be inserted if none of them exist.
-func bulkRows(call string, strategy pgbulk.Strategy) *contender {
-	return bulkWith("lib=pgbulk/call="+call+"/strategy="+strategyName(strategy), call, bulkCall(call, strategy, false))
+// bulk gives pgbulk the rows, in the way that its name says: to be upserted, or to be inserted if
+// none of them exist. unchanged=skip does not touch rows that already have the values. What is
+// sharded has several connections, and a transaction on each.
+func bulk(way string) *contender {
+	name := "lib=pgbulk/call=" + way
+	keys := record.KeysOf(name)
+	insert := strings.HasPrefix(keys.Get("call"), "insert")
+	strategy, skip := strategyOf(keys), keys.Get("unchanged") == "skip"
+	c := &contender{
+		name: name, insertsOnly: insert,
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+			return func(ctx context.Context) (err error) {
+				if insert {
+					_, err = pgbulk.Insert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.InsertOptions{Strategy: strategy})
+				} else {
+					_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skip})
+				}
+				return err
+			}, nil
+		},
+	}
+	if n := connectionsOf(name); n > 1 {
+		c.settings = map[string]string{"transactions": fmt.Sprint(n)}
+	}
+	return c
 }
 
-func strategyName(s pgbulk.Strategy) string {
-	if s == pgbulk.Auto {
-		return "auto"
+// strategyOf is the strategy that a name says.
+func strategyOf(keys record.Keys) pgbulk.Strategy {
+	if s := keys.Get("strategy"); s != "auto" {
+		return pgbulk.Strategy(s)
 	}
-	return string(s)
-}
-
-// bulkWrite is a call of pgbulk.
-type bulkWrite func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source) error
-
-func bulkCall(call string, strategy pgbulk.Strategy, skipUnchanged bool) bulkWrite {
-	return func(ctx context.Context, on pgbulk.DB, t pgbulk.Table, rows pgbulk.Source) (err error) {
-		if call == "insert" {
-			_, err = pgbulk.Insert(ctx, on, t, rows, pgbulk.InsertOptions{Strategy: strategy})
-		} else {
-			_, err = pgbulk.Upsert(ctx, on, t, rows, pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skipUnchanged})
-		}
-		return err
-	}
-}
-
-// bulkWith is bulkRows with the settings that the name says.
-func bulkWith(name, call string, write bulkWrite, set ...setUp) *contender {
-	return &contender{
-		name: name, insertsOnly: call == "insert",
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error { return write(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows)) }, nil
-		}, set...),
-	}
+	return pgbulk.Auto
 }
 
 func bulkTable(t *target) pgbulk.Table {

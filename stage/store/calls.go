@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
 )
 
@@ -190,8 +189,8 @@ func calls() []*contender {
 		execEach(baseline, pgxModule, byPgx),
 		execEach("lib=pgbulk/call=exec", "", byBulk),
 		pgxBatch(),
-		bulkRows("upsert", pgbulk.Auto),
-		precomputed(precomputedName, 1),
+		bulk("upsert/strategy=auto"),
+		precomputed(""),
 	}
 }
 
@@ -204,7 +203,7 @@ func OpenCall(ctx context.Context, name, dsn, table string, rows [][]any) (*Call
 			continue
 		}
 		var err error
-		if c.writer, err = way.open(ctx, &c.to); err != nil {
+		if c.writer, err = way.connect(ctx, &c.to); err != nil {
 			return nil, fmt.Errorf("store: %s: %w", name, err)
 		}
 		return c, nil
@@ -226,7 +225,7 @@ func (c *Call) Close() error { return c.writer.close() }
 
 // execEach is a call of one statement, which is written anew where the number of rows differs.
 func execEach(name, module string, by func(context.Context, db, statement) error) *contender {
-	return &contender{name: name, module: module, open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+	return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 		var s statement
 		return func(ctx context.Context) error {
 			if len(s.args) != len(t.rows)*len(columns) {
@@ -237,5 +236,5 @@ func execEach(name, module string, by func(context.Context, db, statement) error
 			}
 			return by(ctx, conn, s)
 		}, nil
-	})}
+	}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"postage/lab"
 	"postage/record"
 )
@@ -18,7 +19,9 @@ type contender struct {
 	insertsOnly bool
 	// writesNothing marks a floor that writes no row.
 	writesNothing bool
-	open          func(ctx context.Context, t *target) (*writer, error)
+	// pgx is how it writes through pgx's connections, open what it has instead.
+	pgx  begin
+	open func(ctx context.Context, t *target) (*writer, error)
 }
 
 // target has the rows and the place that they go to.
@@ -69,13 +72,20 @@ func (c *contender) row(open func(context.Context, lab.Env) (place, error), chec
 		if err != nil {
 			return nil, fmt.Errorf("store: %w", err)
 		}
-		w, err := c.open(ctx, p.target())
+		w, err := c.connect(ctx, p.target())
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("store: %s: %w", c.name, err), p.close())
 		}
 		return &instance{contender: c, place: p, writer: w}, nil
 	}
 	return row
+}
+
+func (c *contender) connect(ctx context.Context, t *target) (*writer, error) {
+	if c.pgx != nil {
+		return onPgx(ctx, t, c.name, c.pgx)
+	}
+	return c.open(ctx, t)
 }
 
 // instance is an open contender.

@@ -10,17 +10,19 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends a COPY into the table in one write to each of n connections, with binary
-// data made beforehand. It bounds the ways that only insert.
-func precomputedCopy(name string, n int) *contender {
+// precomputedCopy sends a COPY into the table in one write to each connection, with binary data
+// made beforehand. It bounds the ways that only insert.
+func precomputedCopy(settings string) *contender {
 	return &contender{
-		name: name, module: pgxModule, floor: true, insertsOnly: true,
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			var set []setUp
+		name: precomputedCopyName + settings, module: pgxModule, floor: true, insertsOnly: true,
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			if t.unix {
-				set = append(set, roomy)
+				if err := roomy(conn); err != nil {
+					return nil, err
+				}
 			}
-			return inParts(ctx, t, n, set, encodeCopy)
+			messages, err := encodeCopy(conn, t)
+			return func(ctx context.Context) error { return exchange(ctx, conn.PgConn(), messages) }, err
 		},
 	}
 }

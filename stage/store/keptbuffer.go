@@ -15,7 +15,7 @@ import (
 func keptBuffer() *contender {
 	return &contender{
 		name: "lib=pgproto3/buffer=kept", module: pgxModule,
-		open: onPgx(cached, func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			list := statements(t.table, t.rows)
 			if err := prepareAll(ctx, conn, list); err != nil {
 				return nil, err
@@ -28,7 +28,7 @@ func keptBuffer() *contender {
 				}
 				return exchange(ctx, conn.PgConn(), buffer)
 			}, nil
-		}),
+		},
 	}
 }
 
@@ -98,9 +98,4 @@ func exchange(ctx context.Context, conn *pgconn.PgConn, messages []byte) error {
 			return failure
 		}
 	}
-}
-
-func closing(conn *pgx.Conn, err error) error {
-	_ = conn.Close(context.Background())
-	return err
 }

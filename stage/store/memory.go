@@ -50,18 +50,19 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 func memoryContenders() []*contender {
 	type write func(ctx context.Context, conn *pgx.Conn, t *target) error
 	one := func(name, module string, w write) *contender {
-		return &contender{name: name, module: module, open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			return func(ctx context.Context) error { return w(ctx, conn, t) }, nil
-		})}
+		}}
 	}
 	exec := func(by func(context.Context, db, statement) error) write {
 		return func(ctx context.Context, conn *pgx.Conn, t *target) error {
 			return inTransaction(ctx, conn, t.source.statements(t.table), by)
 		}
 	}
-	bulk := func(strategy pgbulk.Strategy) *contender {
-		return one("lib=pgbulk/call=upsert/strategy="+strategyName(strategy), "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{Strategy: strategy})
+	bulk := func(strategy string) *contender {
+		name := "lib=pgbulk/call=upsert/strategy=" + strategy
+		return one(name, "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{Strategy: strategyOf(record.KeysOf(name))})
 			return err
 		})
 	}
@@ -71,9 +72,9 @@ func memoryContenders() []*contender {
 			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyTemporary(ctx, tx, t.table, t.source.copyFrom()) })
 		}),
 		one("lib=pgbulk/call=exec", "", exec(byBulk)),
-		bulk(pgbulk.Auto),
-		bulk(pgbulk.Bind),
-		bulk(pgbulk.Copy),
+		bulk("auto"),
+		bulk("bind"),
+		bulk("copy"),
 	}
 }
 

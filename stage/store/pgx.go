@@ -1,51 +1,145 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"net"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"postage/pgbulk"
+	"postage/record"
 )
 
 const pgxModule = "github.com/jackc/pgx/v5"
 
-// setUp is done to a connection before anything is timed.
-type setUp func(context.Context, *pgx.Conn) error
+// begin does what comes before the first write of a target's rows over a connection, and returns
+// the function that writes them.
+type begin func(context.Context, *pgx.Conn, *target) (func(context.Context) error, error)
+
+// onPgx opens a contender with pgx's connections, set up as its name says. Of several, each writes
+// its part of the rows, all at the same time.
+func onPgx(ctx context.Context, t *target, name string, begin begin) (*writer, error) {
+	parts := []*target{t}
+	if n := connectionsOf(name); n > 1 {
+		parts = nil
+		for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
+			part := *t
+			part.rows = rows
+			parts = append(parts, &part)
+		}
+	}
+	var conns []*pgx.Conn
+	var writes []func(context.Context) error
+	w := &writer{
+		write: func() error {
+			return together(len(writes), func(i int) error { return writes[i](context.Background()) })
+		},
+		close: func() (err error) {
+			for _, conn := range conns {
+				err = errors.Join(err, conn.Close(context.Background()))
+			}
+			return err
+		},
+	}
+	for _, part := range parts {
+		conn, err := pgxConnect(ctx, t.dsn, modes[record.KeysOf(name).Get("mode")])
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		conns, w.backends = append(conns, conn), append(w.backends, int(conn.PgConn().PID()))
+		err = setUp(ctx, conn, name)
+		var write func(context.Context) error
+		if err == nil {
+			write, err = begin(ctx, conn, part)
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		writes = append(writes, write)
+	}
+	return w, nil
+}
+
+// connectionsOf is how many connections a contender has, 1 unless its name says more.
+func connectionsOf(name string) int {
+	n, _ := strconv.Atoi(record.KeysOf(name).Get("connections"))
+	return max(1, n)
+}
+
+// modes are those of pgx's Exec, by their names in rows. They differ in round trips, and in whether
+// the server gets parameters or one long text.
+var modes = map[string]pgx.QueryExecMode{
+	"": pgx.QueryExecModeCacheStatement, "cache-describe": pgx.QueryExecModeCacheDescribe, "describe-exec": pgx.QueryExecModeDescribeExec,
+	"exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
+}
+
+func pgxConnect(ctx context.Context, dsn string, mode pgx.QueryExecMode) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.DefaultQueryExecMode = mode
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// setUp does to a connection, before anything is timed, what a contender's name says: toast=lz4
+// compresses values with lz4 where the column names no method.
+func setUp(ctx context.Context, conn *pgx.Conn, name string) (err error) {
+	keys := record.KeysOf(name)
+	if keys.Get("toast") == "lz4" {
+		_, err = conn.Exec(ctx, "set default_toast_compression = lz4")
+	}
+	if keys.Get("sndbuf") == "2MB" {
+		err = cmp.Or(err, roomy(conn))
+	}
+	return err
+}
+
+// roomy gives a Unix socket a send buffer of 2 MB, as pgbulk does, so that the writer sleeps less
+// often. The kernel may allow less (net.core.wmem_max).
+func roomy(conn *pgx.Conn) error {
+	c, ok := conn.PgConn().Conn().(*net.UnixConn)
+	if !ok {
+		return errors.New("not a Unix socket")
+	}
+	return c.SetWriteBuffer(1 << 20) // the kernel doubles it
+}
+
+// together does n things concurrently. If there is only one, it does it directly.
+func together(n int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
 
 // pgxExec is what most services do: pgx's Exec of one statement with all values. Rows with too many
 // values for one statement take several in one transaction.
-func pgxExec(name string, mode pgx.QueryExecMode, set ...setUp) *contender {
-	return &contender{
-		name: name, module: pgxModule, settings: map[string]string{"mode": mode.String()},
-		open: onPgx(mode, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+func pgxExec(settings string) *contender {
+	name := baseline + settings
+	c := &contender{name: name, module: pgxModule, settings: map[string]string{"mode": modes[record.KeysOf(name).Get("mode")].String()},
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			list := statements(t.table, t.rows)
 			return func(ctx context.Context) error { return execAll(ctx, conn, list, byPgx) }, nil
-		}, set...),
+		}}
+	if n := connectionsOf(name); n > 1 { // each part in a transaction of its own
+		c.settings = map[string]string{"transactions": fmt.Sprint(n)}
 	}
-}
-
-// cached is the mode of pgx's connections, unless a contender's name says another.
-const cached = pgx.QueryExecModeCacheStatement
-
-// onPgx opens a contender with one pgx connection. begin does what comes before the first write,
-// and returns the function that writes the rows.
-func onPgx(mode pgx.QueryExecMode, begin func(context.Context, *pgx.Conn, *target) (func(context.Context) error, error), set ...setUp) func(context.Context, *target) (*writer, error) {
-	return func(ctx context.Context, t *target) (*writer, error) {
-		conn, err := pgxConnect(ctx, t, mode, set...)
-		if err != nil {
-			return nil, err
-		}
-		write, err := begin(ctx, conn, t)
-		if err != nil {
-			return nil, closing(conn, err)
-		}
-		return pgxWriter(write, conn), nil
-	}
+	return c
 }
 
 // db is a connection or a transaction.
@@ -76,38 +170,4 @@ func inTransaction(ctx context.Context, conn *pgx.Conn, list iter.Seq[statement]
 		}
 		return nil
 	})
-}
-
-func pgxConnect(ctx context.Context, t *target, mode pgx.QueryExecMode, set ...setUp) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(t.dsn)
-	if err != nil {
-		return nil, err
-	}
-	config.DefaultQueryExecMode = mode
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range set {
-		if err := s(ctx, conn); err != nil {
-			return nil, closing(conn, err)
-		}
-	}
-	return conn, nil
-}
-
-func pgxWriter(write func(context.Context) error, conns ...*pgx.Conn) *writer {
-	w := &writer{
-		write: func() error { return write(context.Background()) },
-		close: func() (err error) {
-			for _, conn := range conns {
-				err = errors.Join(err, conn.Close(context.Background()))
-			}
-			return err
-		},
-	}
-	for _, conn := range conns {
-		w.backends = append(w.backends, int(conn.PgConn().PID()))
-	}
-	return w
 }

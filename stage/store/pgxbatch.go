@@ -10,7 +10,7 @@ import (
 func pgxBatch() *contender {
 	return &contender{
 		name: "lib=pgx/call=sendbatch", module: pgxModule,
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			sql := statements(t.table, t.rows[:1])[0].sql
 			return func(ctx context.Context) error {
 				var batch pgx.Batch
@@ -19,6 +19,6 @@ func pgxBatch() *contender {
 				}
 				return conn.SendBatch(ctx, &batch).Close()
 			}, nil
-		}),
+		},
 	}
 }

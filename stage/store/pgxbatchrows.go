@@ -12,7 +12,7 @@ func pgxBatchRows() *contender {
 	const most = 100
 	return &contender{
 		name: "lib=pgx/call=sendbatch/statement=100rows", module: pgxModule,
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			return func(ctx context.Context) error {
 				var batch pgx.Batch
 				sql := statements(t.table, t.rows[:min(most, len(t.rows))])[0].sql
@@ -28,6 +28,6 @@ func pgxBatchRows() *contender {
 				}
 				return conn.SendBatch(ctx, &batch).Close()
 			}, nil
-		}),
+		},
 	}
 }

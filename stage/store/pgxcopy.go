@@ -10,12 +10,12 @@ import (
 func pgxCopy() *contender {
 	return &contender{
 		name: "lib=pgx/call=copyfrom", module: pgxModule, insertsOnly: true,
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			return func(ctx context.Context) error {
 				_, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, columns, pgx.CopyFromRows(t.rows))
 				return err
 			}, nil
-		}),
+		},
 	}
 }
 
@@ -25,13 +25,13 @@ func pgxCopyTemporary() *contender {
 	return &contender{
 		name: "lib=pgx/call=copy-temporary", module: pgxModule,
 		settings: map[string]string{"temporary table": "including storage including compression"},
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			return func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 					return copyTemporary(ctx, tx, t.table, pgx.CopyFromRows(t.rows))
 				})
 			}, nil
-		}),
+		},
 	}
 }
 

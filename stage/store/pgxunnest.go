@@ -15,7 +15,7 @@ import (
 func pgxUnnest() *contender {
 	return &contender{
 		name: "lib=pgx/call=unnest", module: pgxModule,
-		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			parameters := make([]string, len(columns))
 			for i, typ := range t.types {
 				parameters[i] = fmt.Sprintf("$%d::%s[]", i+1, typ)
@@ -29,7 +29,7 @@ func pgxUnnest() *contender {
 				_, err := conn.Exec(ctx, sql, arrays...)
 				return err
 			}, nil
-		}),
+		},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/lab"
@@ -84,7 +83,7 @@ func spoiled(t *testing.T, open func(context.Context, lab.Env) (place, error), s
 	var w *writer
 	if len(to.rows) == 0 {
 		w = &writer{write: func() error { return nil }, close: func() error { return nil }}
-	} else if w, err = pgxExec("x", pgx.QueryExecModeCacheStatement).open(ctx, &to); err != nil {
+	} else if w, err = pgxExec("").connect(ctx, &to); err != nil {
 		t.Fatal(err)
 	}
 	in := &instance{contender: &contender{}, place: p, writer: w}

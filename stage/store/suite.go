@@ -6,11 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"postage/internal/proc"
 	"postage/lab"
-	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
 	"postage/record"
 )
@@ -65,7 +62,7 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 		{"What does an upsert of documents as services have them cost, in a column that names no compression, and what do lz4 and a second connection save?",
 			func(s *setting) { s.workload, s.compression = of.json, unnamed }, compressing()},
 		{"What does it save to leave rows alone that have not changed: nine of ten documents?",
-			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulkUnchanged(""), bulkUnchanged("/toast=lz4", lz4))},
+			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulk("upsert/strategy=auto/unchanged=skip"), bulk("upsert/strategy=auto/unchanged=skip/toast=lz4"))},
 		{"What does an upsert of 100,000 rows of typed columns cost, when all rows exist?", func(s *setting) { s.workload = of.typed }, nil},
 		{"What does an insert of 100,000 rows of typed columns cost?", func(s *setting) { s.workload, s.phase = of.typed, phaseInsert }, nil},
 	} {
@@ -76,7 +73,7 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 			more = append(more, execModes()...)
 		}
 		if s.transport == pgtest.Unix {
-			more = append(more, pgxRoomy(), precomputed(roomyName, 1, roomy))
+			more = append(more, pgxExec("/sndbuf=2MB"), precomputed("/sndbuf=2MB"))
 		}
 		service := relaxed
 		if s.fsync {
@@ -92,7 +89,7 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 // write a file like its shortest neighbour and add a line here.
 func contenders() []*contender {
 	return []*contender{
-		pgxExec(baseline, pgx.QueryExecModeCacheStatement),
+		pgxExec(""),
 		pgxBatch(),
 		pgxUnnest(),
 		pgxCopyTemporary(),
@@ -102,12 +99,12 @@ func contenders() []*contender {
 		pgx4Exec(capacities[2]),
 		pqExec(),
 		bulkExec(),
-		bulkRows("upsert", pgbulk.Auto),
-		bulkRows("upsert", pgbulk.Bind),
-		bulkRows("upsert", pgbulk.Copy),
-		bulkRows("insert", pgbulk.Auto),
-		bulkRows("insert", pgbulk.Bind),
-		precomputed(precomputedName, 1),
+		bulk("upsert/strategy=auto"),
+		bulk("upsert/strategy=bind"),
+		bulk("upsert/strategy=copy"),
+		bulk("insert/strategy=auto"),
+		bulk("insert/strategy=bind"),
+		precomputed(""),
 	}
 }
 
@@ -116,44 +113,33 @@ func contenders() []*contender {
 func onServers() []*contender {
 	return []*contender{
 		pgxBatchRows(),
-		pgxParallel(baseline+"/connections=2", 2),
+		pgxExec("/connections=2"),
 		pqCopyIn(),
-		bulkRows("upsert", pgbulk.Unnest),
-		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2),
-		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2),
-		precomputed(precomputedName+"/connections=2", 2),
-		precomputedCopy(precomputedCopyName, 1),
-		precomputedCopy(precomputedCopyName+"/connections=2", 2),
+		bulk("upsert/strategy=unnest"),
+		bulk("upsert-sharded/connections=2"),
+		bulk("insert-sharded/connections=2"),
+		precomputed("/connections=2"),
+		precomputedCopy(""),
+		precomputedCopy("/connections=2"),
 	}
 }
 
 // compressing are ways to compress values with lz4 in a column that names no method.
 func compressing() []*contender {
 	return []*contender{
-		pgxLZ4(),
-		pgxParallel(baseline+"/toast=lz4/connections=2", 2, lz4),
-		bulkWith("lib=pgbulk/call=upsert/strategy=auto/toast=lz4", "upsert", bulkCall("upsert", pgbulk.Auto, false), lz4),
-		bulkSharded("lib=pgbulk/call=upsert-sharded/toast=lz4/connections=2", "upsert", 2, lz4),
-		precomputed(precomputedName+"/toast=lz4", 1, lz4),
-		precomputed(precomputedName+"/toast=lz4/connections=2", 2, lz4),
+		pgxExec("/toast=lz4"),
+		pgxExec("/toast=lz4/connections=2"),
+		bulk("upsert/strategy=auto/toast=lz4"),
+		bulk("upsert-sharded/toast=lz4/connections=2"),
+		precomputed("/toast=lz4"),
+		precomputed("/toast=lz4/connections=2"),
 	}
 }
 
-// bulkUnchanged does not touch rows that already have the values.
-func bulkUnchanged(toast string, set ...setUp) *contender {
-	return bulkWith("lib=pgbulk/call=upsert/strategy=auto/unchanged=skip"+toast, "upsert", bulkCall("upsert", pgbulk.Auto, true), set...)
-}
-
-// execModes are the other modes of pgx's Exec. They differ in round trips, and in whether the
-// server gets parameters or one long text. They are compared at the sink, and in the page's case on
-// a server.
+// execModes are the other modes of pgx's Exec. They are compared at the sink, and in the page's
+// case on a server.
 func execModes() []*contender {
-	return []*contender{
-		pgxExec(baseline+"/mode=cache-describe", pgx.QueryExecModeCacheDescribe),
-		pgxExec(baseline+"/mode=describe-exec", pgx.QueryExecModeDescribeExec),
-		pgxExec(baseline+"/mode=exec", pgx.QueryExecModeExec),
-		pgxExec(baseline+"/mode=simple", pgx.QueryExecModeSimpleProtocol),
-	}
+	return []*contender{pgxExec("/mode=cache-describe"), pgxExec("/mode=describe-exec"), pgxExec("/mode=exec"), pgxExec("/mode=simple")}
 }
 
 // baseline is pgx's Exec in its default mode.
@@ -175,7 +161,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
 	if transport == pgtest.Unix {
 		floor = roomyName
-		ways = append(ways, pgxRoomy(), precomputed(roomyName, 1, roomy))
+		ways = append(ways, pgxExec("/sndbuf=2MB"), precomputed("/sndbuf=2MB"))
 	}
 	for _, contender := range ways {
 		if !contender.insertsOnly {
