@@ -45,12 +45,10 @@ func pageCases() []lab.Case {
 			c := newCase("slice=page/tls="+onOff(tls)+"/reuse="+yesNo(reuse),
 				fmt.Sprintf("The published page's hello with TLS %s (RSA-4096) on a connection %s: what does each protocol cost?", onOff(tls), kept))
 			c.Headline = tls && reuse
-			for _, t := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3()} {
-				c.add(t, s, "")
-			}
+			c.add(s, "", netHTTP1(), netHTTP2(), quicHTTP3())
 			g := s
 			g.body, g.secure = hello.Proto, "grpc"
-			c.add(grpcGo(), g, "")
+			c.add(g, "", grpcGo())
 			c.addFloors(s)
 			cases = append(cases, c.Case)
 		}
@@ -76,10 +74,8 @@ func tlsCase() lab.Case {
 	for _, tls := range []bool{false, true} {
 		s := fixed()
 		s.tls = tls
-		for _, t := range everyProtocol() {
-			c.add(t, s, "tls="+onOff(tls))
-		}
-		c.add(rawTCPOr(tls), s, "")
+		c.add(s, "tls="+onOff(tls), everyProtocol()...)
+		c.add(s, "", rawTCPOr(tls))
 	}
 	return c.Case
 }
@@ -103,9 +99,7 @@ func reuseCases() []lab.Case {
 		for _, reuse := range []bool{true, false} {
 			s := fixed()
 			s.tls, s.reuse = tls, reuse
-			for _, t := range append(everyProtocol(), rawTCPOr(tls)) {
-				c.add(t, s, "reuse="+yesNo(reuse))
-			}
+			c.add(s, "reuse="+yesNo(reuse), append(everyProtocol(), rawTCPOr(tls))...)
 		}
 		cases = append(cases, c.Case)
 	}
@@ -119,15 +113,13 @@ func bodyCase() lab.Case {
 	for _, body := range []hello.Codec{hello.JSON, hello.Proto} {
 		s := fixed()
 		s.size, s.body = 1<<10, body
-		for _, t := range everyProtocol() {
-			c.add(t, s, "body="+body.Name)
-		}
+		c.add(s, "body="+body.Name, everyProtocol()...)
 	}
 	s := fixed()
 	s.size, s.body = 1<<10, hello.VTProto
 	vt := grpcGo()
 	vt.settings["codec"] = "vtprotobuf through CodecV2"
-	c.add(vt, s, "body=vtproto")
+	c.add(s, "body=vtproto", vt)
 	c.addFloors(s)
 	return c.Case
 }
@@ -146,9 +138,7 @@ func certCase() lab.Case {
 	for _, kind := range tlscert.Kinds() {
 		s := fixed()
 		s.reuse, s.cert = false, kind
-		for _, t := range append(protocols(), connectProto("http2"), handshakeAlone(), rawQUIC()) {
-			c.add(t, s, "cert="+string(kind))
-		}
+		c.add(s, "cert="+string(kind), append(protocols(), connectProto("http2"), handshakeAlone(), rawQUIC())...)
 	}
 	return c.Case
 }
@@ -161,9 +151,7 @@ func resumeCase() lab.Case {
 	for _, r := range []resume{resumeNo, resumeYes, resumeEarly} {
 		s := fixed()
 		s.reuse, s.resume = false, r
-		for _, t := range append(protocols(), fastHTTP1(), connectProto("http2"), handshakeAlone(), rawQUIC()) {
-			c.add(t, s, "resume="+string(r))
-		}
+		c.add(s, "resume="+string(r), append(protocols(), fastHTTP1(), connectProto("http2"), handshakeAlone(), rawQUIC())...)
 	}
 	return c.Case
 }
@@ -176,9 +164,7 @@ func sizeCases() []lab.Case {
 		name := sizeName(size)
 		c := newCase("slice=size/tls=on/reuse=yes/size="+name,
 			"With a payload of "+name+" each way as protobuf on a kept TLS connection: which protocol carries it cheapest?")
-		for _, t := range everyProtocol() {
-			c.add(t, s, "")
-		}
+		c.add(s, "", everyProtocol()...)
 		c.addFloors(s)
 		cases = append(cases, c.Case)
 	}
@@ -194,9 +180,7 @@ func flightCases() []lab.Case {
 		s.inflight, s.conns = shape.inflight, shape.conns
 		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", shape.inflight, shape.conns),
 			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", shape.inflight, shape.conns))
-		for _, t := range append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http2")) {
-			c.add(t, s, "")
-		}
+		c.add(s, "", append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http2"))...)
 		c.addFloors(s)
 		cases = append(cases, c.Case)
 	}
@@ -226,19 +210,23 @@ func newCase(name, doc string) *builder {
 
 // addFloors adds the floors that exist for such a spec.
 func (b *builder) addFloors(s spec) {
+	b.add(s, "", rawTCPOr(s.tls))
 	if s.tls {
-		b.add(rawTLS(), s, "")
-		b.add(rawQUIC(), s, "")
-	} else {
-		b.add(rawTCP(), s, "")
+		b.add(s, "", rawQUIC())
 	}
 	if s.tls && !s.reuse {
-		b.add(handshakeAlone(), s, "")
+		b.add(s, "", handshakeAlone())
 	}
 }
 
-// add adds a row. suffix is what the case varies in the contender's name, if anything.
-func (b *builder) add(t *transport, s spec, suffix string) {
+// add adds rows. suffix is what the case varies in the contenders' names, if anything.
+func (b *builder) add(s spec, suffix string, transports ...*transport) {
+	for _, t := range transports {
+		b.Contenders = append(b.Contenders, b.row(t, s, suffix))
+	}
+}
+
+func (b *builder) row(t *transport, s spec, suffix string) lab.Contender {
 	row := lab.Contender{Name: t.name, Floor: t.floor, Module: t.module}
 	if suffix != "" {
 		row.Name += "/" + suffix
@@ -262,5 +250,5 @@ func (b *builder) add(t *transport, s spec, suffix string) {
 			return in, nil
 		}
 	}
-	b.Contenders = append(b.Contenders, row)
+	return row
 }

@@ -68,25 +68,34 @@ func get(ctx context.Context, config *rest.Config, url string) (*http.Response, 
 
 // createNamespace makes a new namespace with a unique name.
 func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return "", err
-	}
-	defer hangUp(client)
-	c, err := api.Connect(config, client)
-	if err != nil {
-		return "", err
-	}
 	var id [4]byte
 	for i := range id {
 		id[i] = byte(rand.Uint32())
 	}
 	name := "postage-" + hex.EncodeToString(id[:])
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{Label: name}}}
-	if _, err := api.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+	err := connected(config, func(c *api.Cluster) error {
+		_, err := api.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
 		return "", fmt.Errorf("make a namespace: %w", err)
 	}
 	return name, nil
+}
+
+// connected does something with connections to a cluster, and closes them.
+func connected(config *rest.Config, do func(*api.Cluster) error) error {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer hangUp(client)
+	c, err := api.Connect(config, client)
+	if err != nil {
+		return err
+	}
+	return do(c)
 }
 
 // hangUp closes the connections of a client of client-go's, through whose wrappers http.Client's

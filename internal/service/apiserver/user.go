@@ -93,17 +93,11 @@ var ErrForbidden = errors.New("no permission")
 
 // allowed asks the server by a SelfSubjectAccessReview.
 func allowed(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes) error {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return err
-	}
-	defer hangUp(client)
-	c, err := api.Connect(config, client)
-	if err != nil {
-		return err
-	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
-	review, err = api.AccessReviews.In(c, "").Create(ctx, review, metav1.CreateOptions{})
+	err := connected(config, func(c *api.Cluster) (err error) {
+		review, err = api.AccessReviews.In(c, "").Create(ctx, review, metav1.CreateOptions{})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s: check the permission to %s %s: %w", config.Host, what.Verb, what.Resource, err)
 	}
@@ -126,16 +120,9 @@ func resourceName(what authorizationv1.ResourceAttributes) string {
 
 // close deletes our namespace, and ClusterRoles of ours that a worker has left behind.
 func (u *user) close(ctx context.Context) error {
-	client, err := rest.HTTPClientFor(u.config)
-	if err != nil {
-		return err
-	}
-	defer hangUp(client)
-	c, err := api.Connect(u.config, client)
-	if err != nil {
-		return err
-	}
-	return errors.Join(u.deleteRoles(ctx, c), u.deleteNamespace(ctx, c))
+	return connected(u.config, func(c *api.Cluster) error {
+		return errors.Join(u.deleteRoles(ctx, c), u.deleteNamespace(ctx, c))
+	})
 }
 
 func (u *user) deleteNamespace(ctx context.Context, c *api.Cluster) error {
