@@ -20,9 +20,11 @@ func IsAgainst(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" }) || IsSame(rec)
 }
 
-// IsSame reports whether nothing was measured against the revision, as all is the same code.
+// IsSame reports whether nothing was measured against the revision, as all is the same code. Older
+// records have the revision among the patterns.
 func IsSame(rec *record.Record) bool {
-	return len(rec.Rows) == 0 && strings.HasPrefix(rec.Run.Vary, "@")
+	against := func(p string) bool { return strings.HasPrefix(p, "-against=") }
+	return len(rec.Rows) == 0 && (strings.HasPrefix(rec.Run.Vary, "@") || slices.ContainsFunc(rec.Run.Patterns, against))
 }
 
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
