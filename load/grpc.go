@@ -147,6 +147,7 @@ type unnamed struct {
 
 func (c unnamed) Info() (info credentials.ProtocolInfo) {
 	info = c.TransportCredentials.Info()
+	//lint:ignore SA1019 grpc-go still compares this field with the authority
 	info.ServerName = ""
 	return info
 }

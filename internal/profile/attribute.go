@@ -19,7 +19,6 @@ type frame struct {
 	does      string // what it is called for, by its name or its type's; "" if they do not say
 	owner     *Owner // of the table, or another library; nil for the user's own code
 	native    bool   // of the kernel, of C, or without a name
-	user      bool
 }
 
 // A place is what samples are added up by.
