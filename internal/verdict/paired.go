@@ -46,7 +46,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	for i := range rec.Rows {
 		if row := &rec.Rows[i]; row.OldOf != "" {
 			results := cases[row.Case]
-			c.add(row.OldOf, results.Of(row.Contender), results.Of(strings.TrimPrefix(row.OldOf, row.Case+"/")))
+			c.add(row.OldOf, results.named(row.Name), results.named(row.OldOf))
 		}
 	}
 	if len(rec.Rows) == 0 {
@@ -117,4 +117,14 @@ func (p *pair) grouped(values []float64) stats.Grouped {
 		groups = append(groups, byLayout[layout])
 	}
 	return groups
+}
+
+// named returns the result of a row, nil if the case has none of that name.
+func (c *CaseResult) named(row string) *Result {
+	for _, result := range c.Rows {
+		if result.Row.Name == row {
+			return result
+		}
+	}
+	return nil
 }
