@@ -232,8 +232,9 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 	series.Allocs = append(series.Allocs, b.Allocs)
 	series.Bytes = append(series.Bytes, b.Bytes)
 	series.Collections = append(series.Collections, b.Collections)
-	if b.CPUNS >= 0 {
-		series.CPUNS = append(series.CPUNS, b.CPUNS)
+	if b.CPUNS >= 0 || series.CPUNS != nil { // 0 stands for a batch whose time is not known
+		before := make([]int64, len(series.WallNS)-1-len(series.CPUNS))
+		series.CPUNS = append(append(series.CPUNS, before...), max(0, b.CPUNS))
 	}
 	for name, value := range b.Counters {
 		if series.Counters == nil {

@@ -3,8 +3,11 @@ package lab
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
+
+	"postage/record"
 )
 
 // runs is a benchmark that others disturb, for a while each time.
@@ -54,5 +57,23 @@ func TestDependsOnN(t *testing.T) {
 		if warned < of.least || warned > of.most {
 			t.Errorf("%s: %d of 2000 warned of, want %d to %d", name, warned, of.least, of.most)
 		}
+	}
+}
+
+// unknown is a program that does not know the CPU time of every other batch.
+type unknown struct{ Runner }
+
+func (u *unknown) Batch(_ context.Context, n int) (*Batch, error) {
+	return &Batch{WallNS: 9, CPUNS: int64(8*(n%2) - 1)}, nil
+}
+
+// A batch whose CPU time is not known has a place in the record: readers take its wall time.
+func TestCPUTimeOfSomeBatches(t *testing.T) {
+	r, s := &run{Conductor: &Conductor{}}, &seat{child: &remote{&unknown{}}, row: &record.Row{}}
+	for s.row.N = range 4 {
+		r.batch(t.Context(), s, s.row.N, 0)
+	}
+	if want := []int64{0, 7, 0, 7}; s.err != nil || !slices.Equal(s.series.CPUNS, want) {
+		t.Errorf("%v: %v, want %v", s.err, s.series.CPUNS, want)
 	}
 }
