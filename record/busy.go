@@ -19,7 +19,9 @@ func (r *Record) Waited() (share float64, ok bool) {
 				continue
 			}
 			for k, ns := range s.WallNS {
-				wall, waited = wall+ns, waited+max(0, ns-s.CPUNS[k])
+				if s.CPUNS[k] > 0 { // else it is not known
+					wall, waited = wall+ns, waited+max(0, ns-s.CPUNS[k])
+				}
 			}
 		}
 	}

@@ -20,6 +20,7 @@ func TestBusy(t *testing.T) {
 		{"waits for a server", ValueWall, []int64{10, 20, 10}, 0.2, 0, 0, -1, false},
 		{"loaded, with a server", ValueWall, []int64{10, 20, 10}, 1.1, 0, 0, -1, true},
 		{"stolen from, with a server", ValueWall, []int64{10, 20, 10}, 0.2, 6, 0, -1, true},
+		{"no CPU time of one batch", ValueCost, []int64{100, 0, 100}, 0.2, 0, 0, 0, false},
 		{"no CPU time", ValueCost, nil, 0.2, 0, 11, -1, true},
 	} {
 		rec := &Record{
