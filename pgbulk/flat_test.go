@@ -55,6 +55,28 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestWritesAllocateNothing writes 20 MB in small rows: what is allocated must not grow with the
+// number of writes, of which there are more than 300.
+func TestWritesAllocateNothing(t *testing.T) {
+	conn := openConn(t, startSink(t))
+	rows := make([][]any, 100_000)
+	for i := range rows {
+		rows[i] = []any{"id", "two hundred bytes " + strings.Repeat("x", 182)}
+	}
+	to := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "payload"}}
+	var before, after runtime.MemStats
+	for range 2 { // the first makes buffers
+		runtime.ReadMemStats(&before)
+		if _, err := insert(t.Context(), conn, to, pgbulk.Slice(rows), settings{Strategy: pgbulk.Copy}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+	}
+	if n := after.Mallocs - before.Mallocs; n > 150 {
+		t.Errorf("%d allocations, want at most 150", n)
+	}
+}
+
 // TestFlatMemory writes 10 MB and 150 MB (1 GB with POSTAGE_LONG) of the page's rows to a sink,
 // each in a fresh process, and compares the processes' peaks of resident memory.
 func TestFlatMemory(t *testing.T) {

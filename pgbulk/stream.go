@@ -73,6 +73,7 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 		answer: answer{copied: -1}, written: make(chan struct{}), done: make(chan struct{})}
 	s.out.start(s.nc)
 	s.read = func() { s.reading.Do(s.receive) }
+	s.waits = s.readSoon
 	s.watch(ctx)
 	return s
 }

@@ -9,6 +9,8 @@ import (
 
 // vector calls writev(2) itself: net.Buffers does not report when a write has to wait.
 type vector struct {
+	nc      net.Conn // that raw is of
+	raw     syscall.RawConn
 	entries []syscall.Iovec
 	waits   func() // called each time that the socket has no room
 	err     error
@@ -18,9 +20,12 @@ type vector struct {
 // write writes parts, of which there are at most maxEntries and none is empty. waits is called each
 // time that it has to wait.
 func (v *vector) write(nc net.Conn, parts [][]byte, waits func()) error {
-	raw, err := nc.(syscall.Conn).SyscallConn()
-	if err != nil {
-		return err
+	if v.nc != nc {
+		raw, err := nc.(syscall.Conn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		v.nc, v.raw = nc, raw
 	}
 	v.entries = v.entries[:0]
 	for _, p := range parts {
@@ -33,7 +38,8 @@ func (v *vector) write(nc net.Conn, parts [][]byte, waits func()) error {
 	}
 	all := v.entries
 	v.waits, v.err = waits, nil
-	if err = raw.Write(v.try); err == nil {
+	err := v.raw.Write(v.try)
+	if err == nil {
 		err = v.err
 	}
 	clear(all)

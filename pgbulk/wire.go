@@ -28,6 +28,7 @@ type wire struct {
 	early  bool        // the server's messages are read while others are still written
 	reader *time.Timer // begins that; nil as long as no write had to wait
 	read   func()      // the server's messages
+	waits  func()      // readSoon; kept, as each use of the method as a value would allocate
 }
 
 // readAfter is how long an exchange runs before the server's messages are read while it is still
@@ -86,7 +87,7 @@ func (w *wire) write() {
 	}
 	if w.out.vectored {
 		w.out.add(w.buf[w.out.mark:w.n])
-		w.err = w.out.write(w.nc, w.out.parts, w.readSoon)
+		w.err = w.out.write(w.nc, w.out.parts, w.waits)
 	} else {
 		w.readSoon()
 		_, w.err = w.nc.Write(w.buf[:w.n])
