@@ -1,6 +1,9 @@
 package record
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // What batches waited for says whether the machine was busy, whatever its load was before; only
 // where none could tell, the load, steal and pressure before do.
@@ -34,6 +37,28 @@ func TestBusy(t *testing.T) {
 		}
 		if d := waited - r.waited; d > 1e-9 || d < -1e-9 || rec.Busy() != r.busy {
 			t.Errorf("%s: waited %v, busy %t, want %v, %t", r.name, waited, rec.Busy(), r.waited, r.busy)
+		}
+	}
+}
+
+// A batch whose CPU time is not known is none that took no time: a figure of the others is right.
+func TestUnknownCPUTime(t *testing.T) {
+	for _, of := range []struct {
+		cpu  []int64
+		want []float64
+	}{{[]int64{60, 0, 0}, []float64{6}}, {[]int64{0, 0}, nil}, {[]int64{60, 80}, []float64{6, 8}}, {nil, nil}} {
+		s := Series{CPUNS: of.cpu, WallNS: []int64{100, 100, 100}, Bytes: make([]int64, 3), Allocs: make([]int64, 3)}
+		if got := s.CPUNSPerOp(10); !slices.Equal(got, of.want) {
+			t.Errorf("%v ns in batches of 10: %v an operation, want %v", of.cpu, got, of.want)
+		}
+		told := false
+		for _, v := range (&Record{Machine: Machine{GOOS: "linux", GOARCH: "amd64"}}).result(&Row{N: 10, Name: "a"}, &s).Values {
+			if v.Unit == ClientCPU {
+				told = true
+			}
+		}
+		if told != (of.want != nil) {
+			t.Errorf("%v ns: a result has %s: %t", of.cpu, ClientCPU, told)
 		}
 	}
 }

@@ -144,7 +144,8 @@ type Series struct {
 	// Position is the batch's place in its round's random order, from 0.
 	Position []int `json:"position"`
 	// WallNS and CPUNS (user and system time of the whole worker process) are
-	// nanoseconds for all the batch's operations together.
+	// nanoseconds for all the batch's operations together. CPUNS is nil, or 0 of a batch, where it
+	// is not known.
 	WallNS []int64 `json:"wall_ns"`
 	CPUNS  []int64 `json:"cpu_ns,omitempty"`
 	// FastNS is the wall time of a batch whose pieces take as long as the fast ones of the block:
@@ -213,8 +214,10 @@ func (b *Block) Of(row string) *Series {
 // NSPerOp returns the wall time of each batch divided by its n operations.
 func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
 
-// CPUNSPerOp is NSPerOp of the CPU time, nil where that is not known.
-func (s *Series) CPUNSPerOp(n int) []float64 { return perOp(s.CPUNS, n) }
+// CPUNSPerOp is NSPerOp of the CPU time, without batches of which it is not known.
+func (s *Series) CPUNSPerOp(n int) []float64 {
+	return slices.DeleteFunc(perOp(s.CPUNS, n), func(ns float64) bool { return ns == 0 })
+}
 
 // Latencies is the distribution that Latency holds, nil where it is empty.
 func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
@@ -234,9 +237,6 @@ func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
 }
 
 func perOp(total []int64, n int) []float64 {
-	if total == nil {
-		return nil
-	}
 	each := make([]float64, len(total))
 	for i, t := range total {
 		each[i] = float64(t) / float64(n)

@@ -226,10 +226,8 @@ func (c *Case) fill(o *Option, r *verdict.Result, op *verdict.Operation, cases m
 }
 
 func clientCPU(s *record.Series, n int) (float64, bool) {
-	if s.CPUNS == nil {
-		return 0, false
-	}
-	return stats.Median(s.CPUNSPerOp(n)), true
+	cpu := s.CPUNSPerOp(n)
+	return stats.Median(cpu), len(cpu) > 0
 }
 
 func serverCPU(s *record.Series, n int) (float64, bool) {

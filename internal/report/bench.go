@@ -280,8 +280,8 @@ func (b *benchmarks) layouts(row *record.Row) string {
 			continue
 		}
 		each := s.NSPerOp(row.N)
-		if row.Value == record.ValueCost && s.CPUNS != nil {
-			each = s.CPUNSPerOp(row.N)
+		if cpu := s.CPUNSPerOp(row.N); row.Value == record.ValueCost && len(cpu) > 0 {
+			each = cpu
 		}
 		times[block.Layout] = append(times[block.Layout], stats.Median(each))
 	}
