@@ -7,8 +7,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/internal/cost"
 	"postage/internal/proc"
-	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -18,7 +18,7 @@ type Suite struct {
 	Doc   string // the question the stage answers, one sentence
 	Cases []Case
 	// Figures describe the stage's figures, for reports and costs. Optional.
-	Figures verdict.Figures
+	Figures cost.Figures
 
 	// Flags adds to those of a run what the suite can be told. The suite keeps what they are set
 	// to, before anything else of it is called. Optional.
@@ -35,10 +35,10 @@ type Suite struct {
 }
 
 // Stages are what the suites say of their figures.
-func Stages(suites []Suite) []verdict.Stage {
-	var stages []verdict.Stage
+func Stages(suites []Suite) []cost.Stage {
+	var stages []cost.Stage
 	for i := range suites {
-		stages = append(stages, verdict.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
+		stages = append(stages, cost.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
 	}
 	return stages
 }

@@ -6,16 +6,16 @@ import (
 	"encoding/json"
 	"io"
 
+	"postage/internal/cost"
 	"postage/internal/proc"
-	"postage/internal/verdict"
 )
 
 // What a suite declares of its figures: see [Suite].
 type (
-	Figures   = verdict.Figures
-	Cost      = verdict.Cost
-	Operation = verdict.Operation
-	Beside    = verdict.Beside
+	Figures   = cost.Figures
+	Cost      = cost.Cost
+	Operation = cost.Operation
+	Beside    = cost.Beside
 )
 
 // A Child is a process that [StartServer] started, which answers questions in JSON.

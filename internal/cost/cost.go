@@ -1,7 +1,7 @@
 // Package cost computes what sending messages costs per month: CPU time and traffic, at prices that
 // the reader gives.
 //
-//  1. Suites declare what their operations do for a message ([verdict.Cost]): the step, how many
+//  1. Suites declare what their operations do for a message ([Cost]): the step, how many
 //     messages an operation handles, whose CPU time counts, how many bytes go over the wire.
 //  2. [New] collects from records the ways that each step can be done.
 //  3. [Model.Bill] adds up what a [Choice] of ways costs, with an interval, and which
@@ -77,7 +77,7 @@ type Option struct {
 	// Why it cannot be chosen, "" if it can.
 	Why   string
 	Parts []Part
-	// Bytes are the message's, see [verdict.Operation].
+	// Bytes are the message's, see [Operation].
 	Bytes          float64
 	Whole, Carries bool
 	usual          bool
@@ -91,7 +91,7 @@ type Part struct {
 
 // New collects what records have of the steps that the stages declare, in their order. It is nil if
 // there are none. Of a case in several records the first counts.
-func New(stages []verdict.Stage, cases []Case) *Model {
+func New(stages []Stage, cases []Case) *Model {
 	m := &Model{}
 	byName := map[string]*Case{}
 	var order []*Case
@@ -102,7 +102,7 @@ func New(stages []verdict.Stage, cases []Case) *Model {
 		}
 	}
 	usual := ""
-	var declared []*verdict.Cost
+	var declared []*Cost
 	var measured []map[string][]Option // by message
 	for _, stage := range stages {
 		if stage.Cost == nil {
@@ -138,7 +138,7 @@ func New(stages []verdict.Stage, cases []Case) *Model {
 	return m
 }
 
-func newStep(c *verdict.Cost, byMessage map[string][]Option, messages []string) Step {
+func newStep(c *Cost, byMessage map[string][]Option, messages []string) Step {
 	s := Step{Name: c.Step, Title: c.Title, optional: c.Without != "", left: c.Left}
 	list := func(options []Option) {
 		if s.optional {
@@ -159,7 +159,7 @@ func newStep(c *verdict.Cost, byMessage map[string][]Option, messages []string) 
 }
 
 // options are the ways of a case, and the message that they are of.
-func (c *Case) options(step *verdict.Cost, cases map[string]*Case) (message string, all []Option) {
+func (c *Case) options(step *Cost, cases map[string]*Case) (message string, all []Option) {
 	for _, r := range c.Ways() {
 		op := step.Of(r.Row)
 		if op == nil {
@@ -186,7 +186,7 @@ func (c *Case) options(step *verdict.Cost, cases map[string]*Case) (message stri
 }
 
 // fill adds to an option what it costs, or says why that is not known.
-func (c *Case) fill(o *Option, r *verdict.Result, op *verdict.Operation, cases map[string]*Case) string {
+func (c *Case) fill(o *Option, r *verdict.Result, op *Operation, cases map[string]*Case) string {
 	switch {
 	case r.NSOp == nil:
 		return r.Reason()

@@ -13,12 +13,12 @@ import (
 // A stage declares a step, and its rows become the ways to do it.
 func TestNew(t *testing.T) {
 	rec := (&recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}).Record()
-	stage := verdict.Stage{Name: "encode", Figures: verdict.Figures{Cost: &verdict.Cost{
-		Step: "pack", Title: "packed by", Without: "not packed", Of: func(row *record.Row) *verdict.Operation {
+	stage := Stage{Name: "encode", Figures: Figures{Cost: &Cost{
+		Step: "pack", Title: "packed by", Without: "not packed", Of: func(row *record.Row) *Operation {
 			if !strings.HasPrefix(row.Case, "Encode/msg=0/") {
 				return nil
 			}
-			return &verdict.Operation{Messages: 10, Client: "pack", Bytes: []string{record.EncodedBytes}, Carries: true, Usual: row.Contender == "codec=b"}
+			return &Operation{Messages: 10, Client: "pack", Bytes: []string{record.EncodedBytes}, Carries: true, Usual: row.Contender == "codec=b"}
 		},
 	}}}
 	model := func() *Model {
@@ -26,7 +26,7 @@ func TestNew(t *testing.T) {
 		for _, c := range verdict.Analyze(rec).Cases {
 			cases = append(cases, Case{&c, rec})
 		}
-		return New([]verdict.Stage{{Name: "other"}, stage}, cases)
+		return New([]Stage{{Name: "other"}, stage}, cases)
 	}
 	options := model().Steps[0].Options(0)
 	if len(options) != 2 || options[1].Label != "all 5" || options[1].Why != "its CPU time was not measured" {

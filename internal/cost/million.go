@@ -19,7 +19,7 @@ type Million struct {
 
 // Millions are what a million messages cost in each way that a stage declares with both ends,
 // cheapest first, by messages. Ways that were not measured there and back are left out.
-func Millions(stages []verdict.Stage, cases []Case) map[string][]Million {
+func Millions(stages []Stage, cases []Case) map[string][]Million {
 	byName := map[string]*Case{}
 	for i := range cases {
 		byName[cases[i].Name] = &cases[i]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"postage/internal/cost"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -27,7 +28,7 @@ type answerView struct {
 type clauseView struct{ ID, Do, Who, Text string }
 
 // sentences are the answers of a record as text, one a line.
-func sentences(a *verdict.Analysis, rec *record.Record, stages []verdict.Stage) []string {
+func sentences(a *verdict.Analysis, rec *record.Record, stages []cost.Stage) []string {
 	var cases []*caseOfRun
 	for i := range a.Cases {
 		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))

@@ -31,7 +31,7 @@ type NamedRun struct {
 type Contents struct {
 	Runs []NamedRun
 	// Stages say what their figures mean. Cases of others are shown without that.
-	Stages []verdict.Stage
+	Stages []cost.Stage
 	// Claims are shown once something was measured of one.
 	Claims Claims
 	// Prices and a rate are what costs a month are of; 0 for the default ones.
@@ -140,10 +140,10 @@ type caseOfRun struct {
 	id  string
 	run string // the run's name, "" if the page is of one only
 	// says is what the case's stage says of its figures.
-	says verdict.Figures
+	says cost.Figures
 }
 
-func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []verdict.Stage) *caseOfRun {
+func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []cost.Stage) *caseOfRun {
 	of := &caseOfRun{CaseResult: c, rec: rec}
 	for _, stage := range stages {
 		if stage.Name == c.Stage() {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"postage/internal/cost"
-	"postage/internal/verdict"
 )
 
 // A millionView is what a million messages cost, encoded and decoded, by each contender, beside
@@ -22,8 +21,8 @@ type millionView struct {
 var millionColumns = []string{"contender", "CPU", "allocated", "sent", "cost", "to the internet"}
 
 // millions are of the stages that say so, one a message.
-func millions(stages []verdict.Stage, cases []cost.Case) []millionView {
-	stages = slices.DeleteFunc(slices.Clone(stages), func(s verdict.Stage) bool { return !s.PerMillion })
+func millions(stages []cost.Stage, cases []cost.Case) []millionView {
+	stages = slices.DeleteFunc(slices.Clone(stages), func(s cost.Stage) bool { return !s.PerMillion })
 	now := map[string]bool{}
 	for _, c := range cases {
 		if c.Baseline != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"postage/internal/cost"
-	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -51,14 +50,14 @@ func TestMillionsComeFirst(t *testing.T) {
 	for i := range rec.Rows {
 		rec.Rows[i].Metrics = map[string]float64{record.EncodedBytes: 100, "cpu-ns/op": 10}
 	}
-	of := func(row *record.Row) *verdict.Operation {
+	of := func(row *record.Row) *cost.Operation {
 		if record.KeysOf(row.Case).Get("op") != "encode" {
 			return nil
 		}
-		return &verdict.Operation{Message: "span", Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Beside: &verdict.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode"}}
+		return &cost.Operation{Message: "span", Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Beside: &cost.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode"}}
 	}
 	for _, first := range []bool{true, false} {
-		stages := []verdict.Stage{{Name: "mine", Figures: verdict.Figures{Message: "msg", Does: "op", PerMillion: first, Cost: &verdict.Cost{Step: "codec", Of: of}}}}
+		stages := []cost.Stage{{Name: "mine", Figures: cost.Figures{Message: "msg", Does: "op", PerMillion: first, Cost: &cost.Cost{Step: "codec", Of: of}}}}
 		var text, page strings.Builder
 		if err := Record(&text, rec, stages, Form{}); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 // Record writes a record: who won, then a table a case. Stages say what their figures mean.
-func Record(w io.Writer, rec *record.Record, stages []verdict.Stage, form Form) error {
+func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) error {
 	a := verdict.Analyze(rec)
 	if form.JSON {
 		return recordJSON(w, rec, a)
@@ -59,8 +59,8 @@ const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95
 
 // commandText is the command that makes the record again, with the date and the commit that it was
 // measured at; "" of what `postage run` did not measure.
-func commandText(rec *record.Record, stages []verdict.Stage) string {
-	if len(rec.Rows) == 0 || !slices.ContainsFunc(stages, func(s verdict.Stage) bool { return s.Name == rec.Rows[0].Stage }) {
+func commandText(rec *record.Record, stages []cost.Stage) string {
+	if len(rec.Rows) == 0 || !slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage }) {
 		return ""
 	}
 	command := "postage run"

@@ -3,13 +3,13 @@ package encode
 import (
 	"strings"
 
-	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
 // figures describe the stage's figures: a message on its way is encoded once and decoded once.
-func figures() verdict.Figures {
-	return verdict.Figures{
+func figures() lab.Figures {
+	return lab.Figures{
 		Message: "msg", Does: "op",
 		Verbs: map[string]string{
 			"encode":       "encode",
@@ -19,14 +19,14 @@ func figures() verdict.Figures {
 			"validate":     "decode and validate",
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},
-		Cost: &verdict.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *verdict.Operation {
+		Cost: &lab.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("op") != "encode" {
 				return nil
 			}
-			return &verdict.Operation{
+			return &lab.Operation{
 				Message: keys.Get("msg"), Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Usual: row.Contender == baseline,
-				Beside: &verdict.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode", Title: "decoding"},
+				Beside: &lab.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode", Title: "decoding"},
 			}
 		}},
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"postage/internal/proc"
-	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"
@@ -38,7 +37,7 @@ func openTable(ctx context.Context, orders *encode.Orders) (*store.Place, error)
 // Suite returns the stage's cases. of is the suite of the stage store, whose server they share.
 func Suite(of lab.Suite) lab.Suite {
 	suite := lab.Suite{Stage: "route", Doc: "The whole way of an order, from struct to row and back: where does its cost go, and what is saved?",
-		Figures: verdict.Figures{Says: says}, Servers: map[string]proc.Server{serverName: serve}, Choose: choose}
+		Figures: lab.Figures{Says: says}, Servers: map[string]proc.Server{serverName: serve}, Choose: choose}
 	var service *lab.Service
 	for i := range of.Cases {
 		if c := &of.Cases[i]; service == nil && c.Service != nil && record.KeysOf(c.Name).Get("fsync") == "off" {

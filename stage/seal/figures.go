@@ -1,18 +1,18 @@
 package seal
 
 import (
-	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
 // figures describe the stage's figures: sealing is optional, and changes a message's size.
-func figures() verdict.Figures {
-	return verdict.Figures{
-		Cost: &verdict.Cost{Step: "seal", Title: "sealed by", Without: "not sealed", Left: true, Of: func(row *record.Row) *verdict.Operation {
+func figures() lab.Figures {
+	return lab.Figures{
+		Cost: &lab.Cost{Step: "seal", Title: "sealed by", Without: "not sealed", Left: true, Of: func(row *record.Row) *lab.Operation {
 			if record.KeysOf(row.Case).Get("pad") == "" {
 				return nil
 			}
-			return &verdict.Operation{Messages: 1, Client: "seal", Bytes: []string{record.EncodedBytes}, Whole: true}
+			return &lab.Operation{Messages: 1, Client: "seal", Bytes: []string{record.EncodedBytes}, Whole: true}
 		}},
 	}
 }

@@ -1,17 +1,17 @@
 package send
 
 import (
-	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
 // figures describe the stage's figures: an exchange of a hello carries a message, whose bytes are
 // added to its own.
-func figures() verdict.Figures {
-	return verdict.Figures{
-		Cost: &verdict.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *verdict.Operation {
+func figures() lab.Figures {
+	return lab.Figures{
+		Cost: &lab.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
-			op := &verdict.Operation{
+			op := &lab.Operation{
 				Messages: 1, Client: "send: client", Server: "send: server", Bytes: []string{record.WireOut, record.WireIn}, Carries: true,
 				Group: "slice=" + keys.Get("slice") + " tls=" + keys.Get("tls"), Usual: keys.Get("tls") == "on" && keys.Get("reuse") == "yes",
 			}

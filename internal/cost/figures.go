@@ -1,6 +1,9 @@
-package verdict
+package cost
 
-import "postage/record"
+import (
+	"postage/internal/verdict"
+	"postage/record"
+)
 
 // Figures describe a stage's figures to packages that print them or calculate with them but know no
 // stage. With the zero value, cases are printed without any of that.
@@ -17,7 +20,7 @@ type Figures struct {
 	PerMillion bool
 	// Says returns sentences on a case that go before everything else, none where the record has
 	// too little for them. Optional.
-	Says func(*record.Record, *CaseResult) []string
+	Says func(*record.Record, *verdict.CaseResult) []string
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
 }
