@@ -23,9 +23,14 @@ type wire struct {
 	out     *outbox
 	copying bool // what is written is wrapped in CopyData messages
 
-	stop   atomic.Bool // there was an error: nothing that is written now will be of use
-	begun  time.Time
-	early  bool        // the server's messages are read while others are still written
+	stop  atomic.Bool // there was an error: nothing that is written now will be of use
+	begun time.Time
+	readsEarly
+}
+
+// readsEarly is how the server's messages are read while others are still written.
+type readsEarly struct {
+	early  bool        // they are
 	reader *time.Timer // begins that; nil as long as no write had to wait
 	read   func()      // the server's messages
 	waits  func()      // readSoon; kept, as each use of the method as a value would allocate
