@@ -3,8 +3,8 @@ package bring
 import (
 	"errors"
 	"fmt"
-	"go/build"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -172,7 +172,11 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 	if n, err := Normalise(md); err != nil || n.Messages != 5 {
 		t.Errorf("%d messages, want 5: %v", n.Messages, err)
 	}
-	pod := filepath.Join(build.Default.GOPATH, "pkg", "mod", "k8s.io", "api@v0.36.3", "testdata", "HEAD", "core.v1.Pod.json")
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "core.v1.Pod.json")
 	if s, err = Infer(pod, ""); err != nil {
 		t.Skip(err)
 	}
