@@ -31,7 +31,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 	if now.CPUNS >= 0 {
 		counters["server-cpu-ns/op"] = float64(now.CPUNS)
 	}
-	return counters, nil
+	return counters, in.network.counters(in, counters)
 }
 
 // keptWord compares what the server has seen since the last call with the operations that were

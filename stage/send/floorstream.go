@@ -86,7 +86,7 @@ func (c *streamClient) pingPong(s *stream, l *lane) (err error) {
 		return err
 	}
 	if !l.through {
-		if len(l.buf) < len(l.request.Payload) {
+		if len(l.buf) < len(l.payload) {
 			return errors.New("the reply is too short")
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -22,6 +23,7 @@ func quicHTTP3() *transport {
 		name: "proto=http3", module: "github.com/quic-go/quic-go", server: "http3",
 		version: "HTTP/3.0", alpn: http3.NextProtoH3, quic: true, encrypted: noCleartext, quick: true,
 		settings: map[string]string{"lib": "quic-go", "server": "quic-go", "socket": "shared"},
+		idle:     30 * time.Second, // quic.Config.MaxIdleTimeout
 		open:     openHTTP3,
 	}
 }
@@ -59,7 +61,7 @@ func openHTTP3(t *target) (client, error) {
 type earlyHTTP3 struct{ *httpClient }
 
 func (c *earlyHTTP3) call(l *lane) error {
-	r, err := http.NewRequestWithContext(c.ctx, http3.MethodGet0RTT, c.url+"?secure="+url.QueryEscape(l.request.Secure), nil)
+	r, err := http.NewRequestWithContext(l.context(c.ctx), http3.MethodGet0RTT, c.url+"?secure="+url.QueryEscape(l.request.Secure), nil)
 	if err != nil {
 		return err
 	}

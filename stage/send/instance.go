@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"postage/internal/service/greeter"
@@ -19,6 +18,7 @@ type instance struct {
 	transport *transport
 	spec      spec
 	server    *greeter.Process
+	network   *network // nil over loopback
 	lanes     []lane
 	*lab.Lanes
 	clients []client
@@ -62,12 +62,15 @@ func certificate(s *spec) (*tlscert.Pair, error) {
 }
 
 func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config greeter.Config, pair *tlscert.Pair) (*instance, error) {
-	server, err := greeter.Start(ctx, config)
-	if err != nil {
+	in := &instance{transport: t, spec: s}
+	if err := in.join(ctx, &config); err != nil {
 		return nil, err
 	}
-	in := &instance{transport: t, spec: s, server: server}
-	if err := in.connect(ctx, server.Addr, seed, pair); err != nil {
+	var err error
+	if in.server, err = greeter.Start(ctx, config); err != nil {
+		return nil, errors.Join(err, in.network.close())
+	}
+	if err := in.connect(ctx, in.server.Addr, seed, pair); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
@@ -82,7 +85,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 		lose()
 	}()
 	for range s.clients() {
-		t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, spec: s, wire: new(wire.Count)}
+		t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: in.network.near(), spec: s, wire: new(wire.Count)}
 		if s.tls {
 			t.tls = clientTLS(pair, s.resume, &in.seen)
 		}
@@ -93,10 +96,14 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 		in.clients = append(in.clients, c)
 		in.wires = append(in.wires, t.wire)
 	}
-	request := &hello.Request{Secure: s.secure, Payload: payload(s.size, seed)}
+	request := &hello.Request{Secure: s.secure, Payload: hello.Filling(s.size, seed)}
 	want := hello.Greeting(request, in.transport.version).Response
 	if in.transport.unnamed {
 		want = hello.Greeting(request, "").Response
+	}
+	payload := request.Payload
+	if s.answer != 0 {
+		payload = hello.Filling(s.answer, 0)
 	}
 	in.lanes = make([]lane, s.lanes())
 	for i := range in.lanes {
@@ -104,23 +111,18 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 			client:  in.clients[i%len(in.clients)],
 			request: request,
 			want:    want,
+			payload: payload,
 		}
+		in.network.watch(ctx, &in.lanes[i])
 	}
-	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.lanes[i].client.call(&in.lanes[i]) })
+	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error {
+		l := &in.lanes[i]
+		if l.watched != nil {
+			l.begun = time.Now()
+		}
+		return l.client.call(l)
+	})
 	return nil
-}
-
-// payload returns bytes that do not compress, nil for none.
-func payload(size int, seed uint64) []byte {
-	if size == 0 {
-		return nil
-	}
-	r := rand.New(rand.NewPCG(seed, 4))
-	p := make([]byte, size)
-	for i := range p {
-		p[i] = byte(r.Uint32())
-	}
-	return p
 }
 
 // Prepare replaces idle connections that the client has given up, before a batch.
@@ -147,8 +149,14 @@ func (in *instance) Run(n int) error {
 }
 
 // MinOps returns how many operations a batch should have at least. With only a few for each lane,
-// some lanes would be idle for much of the batch.
-func (in *instance) MinOps() int { return 4 * len(in.lanes) }
+// some lanes would be idle for much of the batch. Over a network a batch is one for each, all at
+// once.
+func (in *instance) MinOps() int {
+	if in.network != nil {
+		return len(in.lanes)
+	}
+	return 4 * len(in.lanes)
+}
 
 func (in *instance) explain(err error) error {
 	if err == nil {
@@ -163,5 +171,5 @@ func (in *instance) Close() error {
 	for _, c := range in.clients {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, in.server.Close())...)
+	return errors.Join(append(errs, in.server.Close(), in.network.close())...)
 }

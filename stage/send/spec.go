@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 
+	"postage/internal/link"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/tlscert"
 	"postage/record"
@@ -19,6 +20,7 @@ type spec struct {
 	resume resume
 	body   hello.Codec
 	size   int // of the payload in each direction in bytes, 0 for the page's hello
+	answer int // of the answer's payload in bytes, 0 for the request's
 	// inflight is how many operations are under way at a time, each in a goroutine of its own; 0
 	// means GOMAXPROCS, as on the page.
 	inflight int
@@ -26,6 +28,8 @@ type spec struct {
 	conns int
 	// secure is the text in the request.
 	secure string
+	// link is the network between client and server, nil for loopback or what a run's --link says.
+	link *link.Spec
 }
 
 // resume says how new connections continue TLS sessions.
@@ -58,6 +62,12 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	out := map[string]string{
 		"body": s.body.Name, "reuse": yesNo(s.reuse), "size": sizeName(s.size),
 		"inflight": "gomaxprocs", "conns": "inflight", "tls": onOff(s.tls),
+	}
+	if s.answer > 0 {
+		out["answer"] = sizeName(s.answer)
+	}
+	if s.link != nil {
+		out["link"] = s.link.String()
 	}
 	if s.inflight > 0 {
 		out["inflight"] = strconv.Itoa(s.inflight)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"postage/internal/link"
 	"postage/internal/proc"
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
@@ -17,10 +18,12 @@ const baseline = "proto=http1"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
+	use := new(linkFlag)
 	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?",
-		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve}}
+		Flags: use.flags, Choose: use.choose,
+		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve}}
 	for _, cases := range [][]lab.Case{
-		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
+		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(), networkCases(),
 	} {
 		suite.Cases = append(suite.Cases, cases...)
 	}

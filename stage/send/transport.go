@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"postage/internal/link"
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/greeter/wire"
@@ -55,6 +57,8 @@ type client interface {
 type target struct {
 	ctx  context.Context // for requests; it never ends
 	addr string
+	// place is the end of a link where its sockets are, nil for this machine's own network.
+	place *link.End
 	// lost ends when the server has ended: UDP would wait for it.
 	lost context.Context
 	tls  *tls.Config // nil without TLS
@@ -65,8 +69,7 @@ type target struct {
 
 // dial makes a counted TCP connection.
 func (t *target) dial(ctx context.Context) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", t.addr)
+	conn, err := t.place.Dial(ctx, t.addr)
 	if errors.Is(err, syscall.EADDRNOTAVAIL) {
 		return nil, fmt.Errorf("ephemeral ports are exhausted by connections in TIME_WAIT: %w", err)
 	}
@@ -93,7 +96,7 @@ func (t *target) dialTLS(ctx context.Context, alpn ...string) (net.Conn, error) 
 
 // packets makes a counted UDP socket, which the client closes.
 func (t *target) packets() (net.PacketConn, error) {
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	conn, err := t.place.ListenUDP("")
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +108,15 @@ type lane struct {
 	client  client
 	request *hello.Request
 	want    string // the reply's text
+	payload []byte // and its payload
 	// through makes check look at the whole reply, not only at its text and length.
 	through bool
 	buf     []byte // for anything that a client needs and keeps
+	// watched, if set, is the context of a request whose first byte calls first. The call began at
+	// begun, and waited is what all calls waited for theirs.
+	watched context.Context
+	begun   time.Time
+	waited  atomic.Int64
 	// take, if set, is given the reply's payload in place of any check.
 	take func(payload []byte) error
 }
@@ -120,10 +129,10 @@ func (l *lane) check(reply *hello.Reply) error {
 	if reply.Response != l.want {
 		return fmt.Errorf("the reply is %q, want %q", reply.Response, l.want)
 	}
-	if len(reply.Payload) != len(l.request.Payload) {
-		return fmt.Errorf("the reply's payload is %d bytes, want the request's %d", len(reply.Payload), len(l.request.Payload))
+	if len(reply.Payload) != len(l.payload) {
+		return fmt.Errorf("the reply's payload is %d bytes, want the request's %d", len(reply.Payload), len(l.payload))
 	}
-	if l.through && string(reply.Payload) != string(l.request.Payload) {
+	if l.through && string(reply.Payload) != string(l.payload) {
 		return errors.New("the reply's payload is not the request's")
 	}
 	return nil
@@ -144,7 +153,7 @@ func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config 
 
 // serverConfig returns the server's configuration for the transport.
 func (t *transport) serverConfig(s *spec, pair *tlscert.Pair) greeter.Config {
-	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly}
+	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly, Answer: s.answer}
 	if s.tls {
 		c.Cert = pair
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"runtime"
 
+	"postage/internal/link"
 	"postage/internal/proc"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/greeter/wire"
@@ -27,8 +28,12 @@ type Config struct {
 	// Server is its kind: nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls,
 	// quic or handshake.
 	Server string `json:"server"`
-	// Addr is where to listen, "" for a free port of 127.0.0.1.
+	// Addr is where to listen, "" for any free port of 127.0.0.1, or of Place.
 	Addr string `json:"addr,omitempty"`
+	// Place is the end of a link where it listens, nil for this machine's own network.
+	Place *link.End `json:"place,omitempty"`
+	// Answer is how long a payload it answers with, see [hello.Filling]; 0 for the request's.
+	Answer int `json:"answer,omitempty"`
 	// Cert is the server's certificate; nil is without TLS.
 	Cert *tlscert.Pair `json:"cert,omitempty"`
 	// Body names the codec of messages: json, proto or vtproto.
@@ -122,6 +127,7 @@ type host struct {
 	config  Config
 	handler Handler // nil to say hello
 	codec   hello.Codec
+	filling []byte // of answers, nil for that of the request
 	wire    wire.Count
 	seen    seen
 }
@@ -131,9 +137,7 @@ func (h *host) listen() (addr string, err error) {
 	if h.codec, err = hello.CodecNamed(h.config.Body); err != nil {
 		return "", err
 	}
-	if h.config.Addr == "" {
-		h.config.Addr = "127.0.0.1:0"
-	}
+	h.filling = hello.Filling(h.config.Answer, 0)
 	start, ok := map[string]func() (string, error){
 		"nethttp":   h.netHTTP,
 		"xnet":      h.xnet,
@@ -169,7 +173,7 @@ func (h *host) counters() Counters {
 
 // tcp is a counted listener.
 func (h *host) tcp() (net.Listener, error) {
-	l, err := net.Listen("tcp", h.config.Addr)
+	l, err := h.config.Place.Listen(h.config.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -182,11 +186,7 @@ func (h *host) tcp() (net.Listener, error) {
 
 // udp is a counted socket.
 func (h *host) udp() (net.PacketConn, error) {
-	addr, err := net.ResolveUDPAddr("udp", h.config.Addr)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := net.ListenUDP("udp", addr)
+	conn, err := h.config.Place.ListenUDP(h.config.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +265,9 @@ func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error)
 		return &hello.Reply{Payload: payload}, err
 	}
 	reply := hello.Greeting(request, proto)
+	if h.filling != nil {
+		reply.Payload = h.filling
+	}
 	if h.config.Fault.Garble {
 		reply.Response = "Goodbye"
 	}

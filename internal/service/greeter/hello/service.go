@@ -2,6 +2,7 @@ package hello
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"google.golang.org/grpc"
 )
@@ -29,6 +30,19 @@ func Register(s grpc.ServiceRegistrar, greet Greeter) {
 		}},
 		Metadata: "postage/send/hello.proto",
 	}, nil)
+}
+
+// Filling is a payload that does not compress, nil for a size of 0.
+func Filling(size int, seed uint64) []byte {
+	if size == 0 {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(seed, 4))
+	p := make([]byte, size)
+	for i := range p {
+		p[i] = byte(r.Uint32())
+	}
+	return p
 }
 
 // Greeting is what the server says to a request over a protocol; over gRPC and Connect,

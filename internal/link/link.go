@@ -1,0 +1,130 @@
+package link
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"time"
+
+	"postage/internal/proc"
+)
+
+// Name is the name that the process is started by, see [proc.StartServer].
+const Name = "link"
+
+// Link is a network that is up.
+type Link struct {
+	process   *proc.Child
+	Near, Far *End
+}
+
+// ErrNotPossible is wrapped by errors about what this machine or user cannot have.
+var ErrNotPossible = errors.New("a network of namespaces is not possible here")
+
+// An End is one of a link's two hosts, and makes sockets there. Without an end, nil, they are made
+// in this process's own network.
+type End struct {
+	Namespace  string `json:"namespace"` // the file of it
+	IP         string `json:"ip"`
+	Congestion string `json:"congestion"`
+}
+
+// ends is the process's first answer.
+type ends struct {
+	Near, Far *End
+	Refused   string // why there is none
+}
+
+// Open makes a link.
+func Open(ctx context.Context, s Spec) (*Link, error) {
+	var e ends
+	p, err := proc.StartServer(ctx, Name, s, &e)
+	if err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	if e.Refused != "" {
+		return nil, errors.Join(fmt.Errorf("%w: %s", ErrNotPossible, e.Refused), p.Close())
+	}
+	return &Link{p, e.Near, e.Far}, nil
+}
+
+// Counters is what a link has done.
+type Counters struct {
+	CPUNS int64  `json:"cpu_ns"`
+	There Totals `json:"there"` // from the near end to the far one
+	Back  Totals `json:"back"`
+	// Overrun are packets that the process did not take in time: it was the limit.
+	Overrun int64 `json:"overrun"`
+	// Late counts packets by how much later they arrived than they should have: under 1 µs, and
+	// from there to under twice that and so on. LateNS is their sum.
+	Late   [24]int64 `json:"late"`
+	LateNS int64     `json:"late_ns"`
+}
+
+// late counts a packet.
+func (c *Counters) late(d time.Duration) {
+	c.LateNS += d.Nanoseconds()
+	c.Late[min(len(c.Late)-1, bits.Len64(uint64(d/time.Microsecond)))]++
+}
+
+// Lateness is a bound that so large a part of the packets kept.
+func (c *Counters) Lateness(part float64) time.Duration {
+	all := int64(0)
+	for _, n := range c.Late {
+		all += n
+	}
+	sum := int64(0)
+	for i, n := range c.Late {
+		if sum += n; float64(sum) >= part*float64(all) {
+			return time.Microsecond << i
+		}
+	}
+	return 0
+}
+
+// enough is how many packets have a mean lateness.
+const enough = 500
+
+// Kept returns an error where the link was not what its spec says: its process was the limit, or a
+// busy machine made packets later, on average, than 5% of the way (or 250 µs, if that is more).
+func (c *Counters) Kept(s *Spec) error {
+	arrived := int64(0)
+	for _, n := range c.Late {
+		arrived += n
+	}
+	switch bound := max(250*time.Microsecond, s.RTT/40); {
+	case c.Overrun > 0:
+		return fmt.Errorf("the link was the limit: it did not take %d packets in time; ask for a lower rate", c.Overrun)
+	case arrived >= enough && time.Duration(c.LateNS/arrived) > bound:
+		return fmt.Errorf("the link's packets came %v late on average, which is over %v: the machine is too busy for it", time.Duration(c.LateNS/arrived), bound)
+	}
+	return nil
+}
+
+// Counters asks the process what it has done so far.
+func (l *Link) Counters() (c Counters, err error) {
+	err = l.process.Ask("counters", &c)
+	return c, err
+}
+
+// Close removes the link.
+func (l *Link) Close() error { return l.process.Close() }
+
+// Serve is the main function of the process, a [proc.Server].
+func Serve(stdin io.Reader, stdout io.Writer) error {
+	in := bufio.NewReader(stdin)
+	var s Spec
+	if err := proc.ReadConfig(in, &s); err != nil {
+		return err
+	}
+	near, far, counters, err := carry(s)
+	e := ends{Near: near, Far: far}
+	if err != nil {
+		e.Refused = err.Error()
+	}
+	return proc.Serve(in, stdout, e, func(json.RawMessage) (any, error) { return counters(), nil })
+}

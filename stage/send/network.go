@@ -1,0 +1,124 @@
+package send
+
+import (
+	"context"
+	"net/http/httptrace"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/stats"
+
+	"postage/internal/link"
+	"postage/internal/service/greeter"
+)
+
+// A network is a link between an instance's clients and its server, which is there for them alone.
+// nil is loopback.
+type network struct {
+	*link.Link
+	spec link.Spec
+}
+
+// join makes the network that the spec or the run asks for, and has the server listen at its far
+// end.
+func (in *instance) join(ctx context.Context, config *greeter.Config) error {
+	n := new(network)
+	switch text := os.Getenv(linkVariable); {
+	case in.spec.link != nil:
+		n.spec = *in.spec.link
+	case text != "":
+		var err error
+		if n.spec, err = link.Parse(text); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	// Each block has losses of its own: the same ones would have its figures alike.
+	n.spec.Seed = uint64(time.Now().UnixNano())
+	var err error
+	if n.Link, err = link.Open(ctx, n.spec); err != nil {
+		return err
+	}
+	in.network, config.Place = n, n.Far
+	return nil
+}
+
+// near is the clients' end.
+func (n *network) near() *link.End {
+	if n == nil {
+		return nil
+	}
+	return n.Near
+}
+
+func (n *network) close() error {
+	if n == nil {
+		return nil
+	}
+	return n.Link.Close()
+}
+
+// counters adds what the network counts. It is an error, which ends the row, if the network is not
+// what its spec says.
+func (n *network) counters(in *instance, to map[string]float64) error {
+	if n == nil {
+		return nil
+	}
+	now, err := n.Link.Counters()
+	if err != nil {
+		return err
+	}
+	if err := now.Kept(&n.spec); err != nil {
+		return err
+	}
+	to["link-cpu-ns/op"] = float64(now.CPUNS)
+	to["link-packets/op"] = float64(now.There.Packets + now.Back.Packets)
+	to["link-lost/op"] = float64(now.There.Lost + now.Back.Lost)
+	to["link-dropped/op"] = float64(now.There.Dropped + now.Back.Dropped)
+	waited := int64(0)
+	for i := range in.lanes {
+		waited += in.lanes[i].waited.Load()
+	}
+	if waited > 0 { // floors have no answer's head
+		to["first-byte-ns/op"] = float64(waited)
+	}
+	return nil
+}
+
+// watch has a lane's requests tell when the first byte of their answers comes.
+func (n *network) watch(ctx context.Context, l *lane) {
+	if n == nil {
+		return
+	}
+	ctx = context.WithValue(context.WithoutCancel(ctx), watching{}, l)
+	l.watched = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: l.first})
+}
+
+func (l *lane) first() { l.waited.Add(int64(time.Since(l.begun))) }
+
+// context is that of a request.
+func (l *lane) context(usual context.Context) context.Context {
+	if l.watched != nil {
+		return l.watched
+	}
+	return usual
+}
+
+// watching is the key of a context's lane.
+type watching struct{}
+
+// firstHeader tells lanes of the first byte over grpc-go, which net/http's trace does not see.
+type firstHeader struct{ stats.Handler }
+
+func (firstHeader) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (firstHeader) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (firstHeader) HandleConn(context.Context, stats.ConnStats)                       {}
+func (firstHeader) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if _, ok := s.(*stats.InHeader); !ok {
+		return
+	}
+	if l, ok := ctx.Value(watching{}).(*lane); ok {
+		l.first()
+	}
+}

@@ -1,0 +1,168 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/internal/link"
+	"postage/lab"
+)
+
+// needsNetwork skips a test where no network is possible.
+func needsNetwork(t *testing.T) {
+	t.Helper()
+	l, err := link.Open(t.Context(), link.Spec{})
+	if errors.Is(err, link.ErrNotPossible) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// over is a spec for answers over a network.
+func over(t *testing.T, text string, answer int) spec {
+	t.Helper()
+	l, err := link.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fixed()
+	s.link, s.answer, s.inflight, s.conns = &l, answer, 1, 1
+	return s
+}
+
+// Every contender proves itself over a network with losses, one and ten at a time, and counts what
+// the network does.
+func TestNetworkProves(t *testing.T) {
+	needsNetwork(t)
+	for _, name := range []string{
+		"reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=100k/inflight=10/rtt=1ms/loss=5%/burst=4", "reuse=no/answer=1k/inflight=1/rtt=1ms/loss=2%",
+	} {
+		for _, c := range networkCases() {
+			if c.Name != "Send/slice=network/"+name {
+				continue
+			}
+			for _, contender := range c.Contenders {
+				t.Run(name+"/"+contender.Name, func(t *testing.T) {
+					if contender.NotPossible != "" {
+						t.Skip("not possible: " + contender.NotPossible)
+					}
+					prove(t, t.Context(), contender)
+				})
+			}
+		}
+	}
+}
+
+// firstByte is how long the fastest of some operations waits for its answer's first byte.
+func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duration {
+	t.Helper()
+	in, err := newInstance(t.Context(), tr, s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := in.Prove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	least := time.Hour
+	for range operations {
+		before := in.lanes[0].waited.Load()
+		if err := in.Run(1); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, time.Duration(in.lanes[0].waited.Load()-before))
+	}
+	return least
+}
+
+// An answer's first byte comes after the round trips of its connection's handshake and one for the
+// request: TCP 1 and TLS 1.3 1, with tickets too; QUIC 1; with 0-RTT none. grpc-go needs one more:
+// it waits for the server's SETTINGS, which are sent when the handshake is done.
+func TestRoundTrips(t *testing.T) {
+	needsNetwork(t)
+	const rtt = 100 * time.Millisecond
+	for _, c := range []struct {
+		transport *transport
+		reuse     bool
+		resume    resume
+		trips     int
+	}{
+		{netHTTP1(), true, resumeNo, 1}, {netHTTP2(), true, resumeNo, 1}, {quicHTTP3(), true, resumeNo, 1}, {grpcGo(), true, resumeNo, 1}, {connectProto("http2"), true, resumeNo, 1},
+		{netHTTP1(), false, resumeNo, 3}, {netHTTP2(), false, resumeNo, 3}, {connectProto("http2"), false, resumeNo, 3}, {grpcGo(), false, resumeNo, 4},
+		{netHTTP1(), false, resumeYes, 3}, {netHTTP2(), false, resumeYes, 3}, {grpcGo(), false, resumeYes, 4},
+		{quicHTTP3(), false, resumeNo, 2}, {quicHTTP3(), false, resumeYes, 2}, {quicHTTP3(), false, resumeEarly, 1},
+	} {
+		s := over(t, "rtt="+rtt.String(), 1<<10)
+		s.reuse, s.resume = c.reuse, c.resume
+		operations := 2
+		if os.Getenv("POSTAGE_LONG") != "" {
+			operations = 10
+		}
+		got := firstByte(t, c.transport, s, operations)
+		beyond := float64(got)/float64(time.Duration(c.trips)*rtt) - 1
+		t.Logf("%s reuse=%s resume=%s: %v, %d round trips %+.1f%%", c.transport.name, yesNo(c.reuse), c.resume, got.Round(10*time.Microsecond), c.trips, 100*beyond)
+		// It cannot come sooner. On an idle machine it is within 3%.
+		if beyond < 0 || got >= time.Duration(c.trips+1)*rtt && os.Getenv("POSTAGE_LONG") != "" || beyond > 0.03 && os.Getenv("POSTAGE_LONG") == "hours" {
+			t.Errorf("%s reuse=%s resume=%s: the first byte comes after %v, want %d round trips of %v", c.transport.name, yesNo(c.reuse), c.resume, got, c.trips, rtt)
+		}
+	}
+}
+
+// --link is for the rows of the stage that have no network of their own, and they say so.
+func TestLinkFlag(t *testing.T) {
+	suite := Suite()
+	use := new(linkFlag)
+	for text, want := range map[string]string{"rtt=-1": "want a round-trip time", "loss=2": "from 0 to 0.5", "": "want rtt, loss"} {
+		if err := use.Set(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := use.Set("rtt=20ms,loss=1%"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=1k/rtt=1ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &lab.Choice{Entries: entries}
+	if err := use.choose(c); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Entries {
+		if e.Case.Name != "Send/slice=tls/reuse=yes/size=hello" || e.Contender.Settings["link"] != "rtt=20ms,loss=1%" || e.Case.Service == nil {
+			t.Errorf("%s: %v", e.Row(), e.Contender.Settings)
+		}
+	}
+	none := &lab.Choice{}
+	wantError(t, use.choose(none), "none of the rows")
+	running, err := c.Entries[0].Case.Service.Start(context.Background(), t.Output())
+	if err != nil || len(running.Environment) != 1 || running.Environment[0] != "POSTAGE_LINK=rtt=20ms,loss=1%" || running.Stop() != nil {
+		t.Errorf("%+v, %v", running, err)
+	}
+	t.Setenv(linkVariable, "rtt=20ms,loss=0%")
+	if running.Serves == nil {
+		s := over(t, "rtt=0s", 0)
+		s.link = nil
+		if got := firstByte(t, netHTTP2(), s, 1); got < 20*time.Millisecond {
+			t.Errorf("over a link of 20 ms the first byte comes after %v", got)
+		}
+	}
+}
+
+// Where a network is not possible, its rows are, too, with the reason.
+func TestNotPossible(t *testing.T) {
+	running, err := possible(t.Context(), link.Spec{Congestion: "carrierpigeon"})
+	if err != nil || running.Serves == nil {
+		t.Fatal(running, err)
+	}
+	wantError(t, running.Serves(nil, nil), "a network of namespaces is not possible here")
+}

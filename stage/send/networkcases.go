@@ -1,0 +1,166 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"postage/internal/link"
+	"postage/lab"
+)
+
+// networkRate is the rate of the slice's networks in bits a second.
+const networkRate = 100e6
+
+// networkCases have a network between client and server: every protocol with each size of answer,
+// round-trip time and loss, on kept connections and on new ones.
+func networkCases() []lab.Case {
+	service := &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) { return possible(ctx, link.Spec{}) }}
+	var cases []lab.Case
+	for _, answer := range []int{1 << 10, 100 << 10, 5 << 20} {
+		for _, rtt := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
+			for _, loss := range []link.Spec{{}, {Loss: 0.005}, {Loss: 0.02}, {Loss: 0.05, Burst: 4}} {
+				loss.RTT, loss.Rate = rtt, networkRate
+				for _, shape := range []struct {
+					reuse    bool
+					inflight int
+				}{{true, 1}, {true, 10}, {false, 1}} {
+					s := fixed()
+					s.answer, s.link, s.reuse, s.inflight, s.conns = answer, &loss, shape.reuse, shape.inflight, 1
+					if c := networkCase(s); c.Batch < mostNetwork {
+						c.Service = service
+						cases = append(cases, c)
+					}
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// mostNetwork is how long a batch may take: longer ones cannot have a figure within an hour.
+const mostNetwork = 10 * time.Second
+
+func networkCase(s spec) lab.Case {
+	l := s.link
+	name := fmt.Sprintf("slice=network/reuse=%s/answer=%s/inflight=%d/rtt=%v/loss=%g%%", yesNo(s.reuse), sizeName(s.answer), s.inflight, l.RTT, 100*l.Loss)
+	if l.Burst != 0 {
+		name += fmt.Sprintf("/burst=%g", l.Burst)
+	}
+	how := "on a kept connection"
+	if !s.reuse {
+		how = "on a new connection"
+	}
+	c := newCase(name, fmt.Sprintf("Over a network of %v: which protocol brings %d answers of %s at a time soonest, %s?", *l, s.inflight, sizeName(s.answer), how))
+	c.Baseline, c.Batch = "proto=http2", s.expected()
+	if s.reuse {
+		c.add(s, "", append(protocols(), connectProto("http2"))...)
+		if s.inflight > 1 {
+			six := s
+			six.conns = 6
+			c.add(six, "conns=6", netHTTP1())
+		} else {
+			c.addFloors(s)
+		}
+		return c.Case
+	}
+	c.Baseline += "/resume=no"
+	for _, r := range []resume{resumeNo, resumeYes} {
+		s.resume = r
+		c.add(s, "resume="+string(r), append(protocols(), connectProto("http2"))...)
+	}
+	s.resume = resumeEarly
+	c.add(s, "resume=0rtt", quicHTTP3())
+	return c.Case
+}
+
+// expected is about how long a batch takes: the round trips of a connection and of slow start from
+// ten segments (RFC 6928), the link's rate, and with losses Mathis' bound.
+func (s *spec) expected() time.Duration {
+	const segment = 1448
+	bytes, rtt := float64(s.answer*s.inflight), s.link.RTT.Seconds()
+	trips := 1 + math.Max(0, math.Log2(bytes/(10*segment)))
+	if !s.reuse {
+		trips += 2
+	}
+	least := math.Max(trips*rtt, 8*bytes/networkRate)
+	if loss := s.link.Loss / math.Max(1, s.link.Burst); loss > 0 {
+		if rate := mathis(segment, s.link.RTT, loss); bytes > 40*segment {
+			least = math.Max(least, bytes/rate)
+		}
+	}
+	return time.Duration(least * 1e9)
+}
+
+// mathis is the rate in bytes a second of a TCP flow with such a loss, on average, by M. Mathis et
+// al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997: random losses
+// and an acknowledgement of each segment.
+func mathis(segment int, rtt time.Duration, loss float64) float64 {
+	return float64(segment) / rtt.Seconds() * math.Sqrt(1.5/loss)
+}
+
+// possible is a network of the spec as a service: whether there can be one is tried out, and each
+// worker makes its own.
+func possible(ctx context.Context, s link.Spec, environment ...string) (*lab.Running, error) {
+	running := &lab.Running{Environment: environment, Stop: func() error { return nil }}
+	l, err := link.Open(ctx, s)
+	if errors.Is(err, link.ErrNotPossible) {
+		running.Serves = func(*lab.Case, *lab.Contender) error { return err }
+		return running, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return running, l.Close()
+}
+
+// linkVariable tells workers of --link.
+const linkVariable = "POSTAGE_LINK"
+
+// linkFlag is --link: the network that is between client and server of each row, in place of
+// loopback.
+type linkFlag struct {
+	text string
+	spec link.Spec
+}
+
+func (f *linkFlag) String() string { return f.text }
+
+func (f *linkFlag) Set(text string) (err error) {
+	f.text = text
+	f.spec, err = link.Parse(text)
+	return err
+}
+
+func (f *linkFlag) flags(set *flag.FlagSet) {
+	*f = linkFlag{}
+	set.Var(f, "link", "a `network` between client and server of the stage send, such as rtt=20ms,loss=1%,rate=50mbit;\nalso burst, queue and cc (needs root, or `unshare -Urn`; see docs/network.md)")
+}
+
+// choose puts the network under the rows. Those that have one of their own are left out.
+func (f *linkFlag) choose(c *lab.Choice) error {
+	if f.text == "" {
+		return nil
+	}
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return strings.Contains(e.Case.Name, "/slice=network/") })
+	if len(c.Entries) == 0 {
+		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stage send over loopback"), Hint: "postage run Send/slice=reuse --link " + f.text}
+	}
+	service := &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) {
+		return possible(ctx, f.spec, linkVariable+"="+f.text)
+	}}
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		e.Case.Service = service
+		e.Contender.Settings = maps.Clone(e.Contender.Settings)
+		e.Contender.Settings["link"] = f.spec.String()
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package send
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"postage/internal/link"
+	"postage/internal/service/tlscert"
+	"postage/internal/stats"
+)
+
+func needsLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("POSTAGE_LONG=1 measures for a minute")
+	}
+	needsNetwork(t)
+}
+
+// A bulk flow of the kernel's TCP has the rate of Mathis' bound, within a factor of 1.5.
+func TestMathis(t *testing.T) {
+	needsLong(t)
+	for _, c := range []struct {
+		congestion string
+		rtt        time.Duration
+		loss       float64
+	}{
+		{"reno", 20 * time.Millisecond, 0.01}, {"reno", 20 * time.Millisecond, 0.005}, {"reno", 100 * time.Millisecond, 0.005},
+		{"cubic", 20 * time.Millisecond, 0.01}, {"cubic", 20 * time.Millisecond, 0.005},
+	} {
+		l, err := link.Open(t.Context(), link.Spec{RTT: c.rtt, Loss: c.loss, Congestion: c.congestion, Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := bulk(t, l, 1500*c.rtt/20*2) // 150 round trips are some losses
+		bound := mathis(1448, c.rtt, c.loss)
+		t.Logf("%s, rtt=%v, loss=%g%%: %.2f Mbit/s, Mathis' bound %.2f, factor %.2f", c.congestion, c.rtt, 100*c.loss, 8*got/1e6, 8*bound/1e6, got/bound)
+		if factor := got / bound; factor > 1.5 || factor < 1/1.5 {
+			t.Errorf("%s: %.2f times Mathis' bound", c.congestion, factor)
+		}
+		_ = l.Close()
+	}
+}
+
+// bulk is how many bytes a second come for so long.
+func bulk(t *testing.T, l *link.Link, long time.Duration) float64 {
+	t.Helper()
+	listener, err := l.Far.Listen("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			for block := make([]byte, 1<<16); err == nil; {
+				_, err = conn.Write(block)
+			}
+			_ = conn.Close()
+		}
+	}()
+	conn, err := l.Near.Dial(t.Context(), listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	begun := time.Now()
+	_ = conn.SetReadDeadline(begun.Add(long))
+	n, err := io.Copy(io.Discard, conn)
+	if e, ok := err.(net.Error); !ok || !e.Timeout() {
+		t.Fatal(err)
+	}
+	return float64(n) / time.Since(begun).Seconds()
+}
+
+// curl and h2load need as long as our clients over the same link: to 5%, for new connections and
+// for kept ones.
+func TestOthersAgree(t *testing.T) {
+	needsLong(t)
+	const answer, times = 100 << 10, 10
+	s := over(t, "rtt=50ms,rate=100mbit", answer)
+	pair, err := tlscert.New(s.cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := openInstance(t.Context(), netHTTP2(), s, 1, netHTTP2().serverConfig(&s, pair), pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	url := "https://" + in.server.Addr + "/?secure=raw"
+	for _, o := range []struct {
+		program string
+		args    []string
+		reuse   bool
+		time    *regexp.Regexp // seconds or milliseconds of an operation
+	}{
+		{"curl", []string{"--silent", "--insecure", "--http2", "--output", "/dev/null", "--write-out", "%{time_total}s\n", url}, false, regexp.MustCompile(`([0-9.]+)(s)\n`)},
+		{"h2load", []string{"-n", "12", "-c", "1", "-m", "1", url}, true, regexp.MustCompile(`time for request: +\S+ +\S+ +([0-9.]+)(ms)`)},
+	} {
+		if _, err := exec.LookPath(o.program); err != nil {
+			t.Logf("%s is not installed", o.program)
+			continue
+		}
+		var theirs []float64
+		for range times {
+			var out bytes.Buffer
+			cmd := exec.CommandContext(t.Context(), o.program, o.args...)
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := in.network.Near.Start(cmd); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%s: %v: %s", o.program, err, &out)
+			}
+			m := o.time.FindStringSubmatch(out.String())
+			if m == nil {
+				t.Fatalf("%s says %s", o.program, &out)
+			}
+			value, _ := strconv.ParseFloat(m[1], 64)
+			theirs = append(theirs, value/map[string]float64{"s": 1, "ms": 1000}[m[2]])
+		}
+		ours := s
+		ours.reuse = o.reuse
+		own, err := newInstance(t.Context(), netHTTP2(), ours, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := own.Prove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var mine []float64
+		for range times {
+			begun := time.Now()
+			if err := own.Run(1); err != nil {
+				t.Fatal(err)
+			}
+			mine = append(mine, time.Since(begun).Seconds())
+		}
+		_ = own.Close()
+		slices.Sort(mine)
+		ratio := stats.Median(mine) / stats.Median(theirs)
+		t.Logf("%s %.1f ms, our client %.1f ms: %.3f", o.program, 1e3*stats.Median(theirs), 1e3*stats.Median(mine), ratio)
+		if ratio < 0.95 || ratio > 1.05 {
+			t.Errorf("%s and our client differ by more than 5%%", o.program)
+		}
+	}
+}
