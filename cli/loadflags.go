@@ -33,7 +33,7 @@ type loadFlags struct {
 	cookies, insecure                                           bool
 	ca, cert, key, connectTo                                    string
 	secure                                                      bool
-	stall                                                       string
+	stall, link                                                 string
 
 	// What is a success, and what is written.
 	expect, slo                                                string
@@ -93,6 +93,7 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these flags by name, and url; flags given here override it")
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stalls for `length/interval`, such as 200ms/2s")
+	flags.StringVar(&f.link, "link", "", "a `network` between here and the built-in server, such as rtt=20ms,loss=1%,rate=50mbit; see docs/network.md")
 	flags.StringVar(&f.expect, "expect", "", "`statuses` that are successes, such as 2xx,304")
 	flags.IntVar(&f.serverPID, "server-pid", 0, "also measure the CPU time of the server: the process `PID` here, and those that it started")
 	flags.StringVar(&f.serverMetrics, "server-metrics", "", "also measure the CPU time, allocations and garbage collections that the server exports to Prometheus at `URL`")
@@ -106,7 +107,7 @@ var loadGroups = []flagGroup{
 	{"What is a success", "expect assert slo"},
 	{"Output", "json csv html hgrm hdr-log prometheus prometheus-write server-pid server-metrics"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig service-account host-network attach"},
-	{"The built-in server", "tls server-stall"},
+	{"The built-in server", "tls server-stall link"},
 	{"This command", "config config-schema help"},
 }
 
@@ -174,7 +175,7 @@ func (f *loadFlags) check(args []string) error {
 		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
 		{f.stages != "" && f.slo != "", "--slo looks for one rate, and --stages has others", "give one of them"},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
-		{f.targets != "" && (f.secure || f.stall != ""), "--tls and --server-stall are for the built-in server", ""},
+		{f.targets != "" && (f.secure || f.stall != "" || f.link != ""), "--tls, --server-stall and --link are for the built-in server", ""},
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
 		{f.warmUp < 0, "--warm-up must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
@@ -195,6 +196,6 @@ func (f *loadFlags) check(args []string) error {
 		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
 		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
 		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
-		{len(args) > 0 && (f.secure || f.stall != ""), "--tls and --server-stall are for the built-in server", "for TLS give an https URL"},
+		{len(args) > 0 && (f.secure || f.stall != "" || f.link != ""), "--tls, --server-stall and --link are for the built-in server", "for TLS give an https URL"},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"postage/internal/link"
 )
 
 // A server's CPU time, allocations and garbage collections are those between a run's begin and end,
@@ -68,6 +71,29 @@ func TestLoadServerFigures(t *testing.T) {
 		cmd.SetOut(t.Output())
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+// With --link, answers of the built-in server take a round trip by each protocol.
+func TestLoadLink(t *testing.T) {
+	for _, proto := range []string{"http1", "http2", "http3", "grpc"} {
+		cmd := exec.CommandContext(t.Context(), built(t), "load", "--link", "rtt=20ms,rate=50mbit", "--proto", proto, "--conns", "1", "--rate", "50", "--duration", "400ms", "--json")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if strings.Contains(errs.String(), link.ErrNotPossible.Error()) && os.Getenv("CI") == "" {
+			t.Skip(errs.String())
+		}
+		var r struct {
+			Failed  int
+			Latency map[string]time.Duration `json:"latency_ns"`
+		}
+		if bad := json.Unmarshal(out, &r); bad != nil {
+			t.Fatal(proto, err, bad, &errs)
+		}
+		if took := r.Latency["p50"]; r.Failed != 0 || took < 20*time.Millisecond*999/1000 { // the histogram has three digits
+			t.Errorf("%s: half of the answers within %v, %d failed", proto, took, r.Failed)
 		}
 	}
 }

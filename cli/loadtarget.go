@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/link"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/load"
@@ -188,6 +191,19 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 		}
 		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
 	}
+	if f.link != "" {
+		spec, err := link.Parse(f.link)
+		if err != nil {
+			return stop, fmt.Errorf("--link: %w", err)
+		}
+		spec.Seed = uint64(time.Now().UnixNano())
+		l, err := link.Open(ctx, spec)
+		if err != nil {
+			return stop, fmt.Errorf("--link: %w", err)
+		}
+		stop, config.Place, t.Dial = l.Close, l.Far, l.Near.Dial
+		t.Packets = func() (net.PacketConn, error) { return l.Near.ListenUDP("") }
+	}
 	server, err := greeter.Start(ctx, config)
 	if err != nil {
 		return stop, err
@@ -196,5 +212,6 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 	if len(t.Request.Body) == 0 {
 		t.Request.Body = []byte(body)
 	}
-	return server.Close, nil
+	network := stop
+	return func() error { return errors.Join(server.Close(), network()) }, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/internal/link"
 	"postage/internal/proc"
 	"postage/internal/service/greeter"
 	"postage/lab"
@@ -103,7 +104,7 @@ func (p program) serveCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			servers := map[string]proc.Server{greeter.Name: greeter.Serve}
+			servers := map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve}
 			for _, suite := range p.suites {
 				maps.Copy(servers, suite.Servers)
 			}

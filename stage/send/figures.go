@@ -1,6 +1,10 @@
 package send
 
 import (
+	"fmt"
+	"strings"
+
+	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 )
@@ -9,6 +13,7 @@ import (
 // added to its own.
 func figures() lab.Figures {
 	return lab.Figures{
+		Says: networkSays,
 		Cost: &lab.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &lab.Operation{
@@ -19,7 +24,37 @@ func figures() lab.Figures {
 			if size := row.Settings["size"]; size != "" && size != "hello" {
 				op.Why = "it carries " + size + " of its own"
 			}
+			if answer := row.Settings["answer"]; answer != "" {
+				op.Why = "it brings an answer of " + answer
+			}
 			return op
 		}},
 	}
+}
+
+// networkSays says of a case over a network what HTTP/3 is worth there, in time and CPU time.
+func networkSays(_ *record.Record, c *verdict.CaseResult) []string {
+	name, over := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
+	if !over || record.KeysOf(c.Name).Get("slice") != "network" {
+		return nil
+	}
+	for _, r := range c.Rows {
+		if r.Row.Contender != "proto=http3"+name || r.Ratio == nil {
+			continue
+		}
+		set := r.Row.Settings
+		text := fmt.Sprintf("Over %s, %s at a time of %s: HTTP/3 takes ", set["link"], set["inflight"], set["answer"])
+		interval := "no interval yet"
+		if r.Ratio.Low > 0 {
+			interval = fmt.Sprintf("%.0f to %.0f", 100*r.Ratio.Low, 100*r.Ratio.High)
+		}
+		if r.Ratio.Low <= 1 && r.Ratio.High >= 1 {
+			text += fmt.Sprintf("about as long as HTTP/2 (%s%% of its time)", interval)
+		} else {
+			text += fmt.Sprintf("%.0f%% of HTTP/2's time (%s)", 100*r.Ratio.Value, interval)
+		}
+		both := func(r *verdict.Result) float64 { return r.Metrics[record.ClientCPU] + r.Metrics[record.ServerCPU] }
+		return []string{text + fmt.Sprintf(", and %.1f times the CPU time at both ends.", both(r)/both(c.Baseline))}
+	}
+	return nil
 }
