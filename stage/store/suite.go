@@ -94,6 +94,7 @@ func contenders() []*contender {
 		pgxUnnest(),
 		pgxCopyTemporary(),
 		pgxCopy(),
+		pgxCopyOwn(),
 		pgx4Exec(capacities[0]),
 		pgx4Exec(capacities[1]),
 		pgx4Exec(capacities[2]),
