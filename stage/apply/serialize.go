@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -84,11 +85,22 @@ func bigConfigMap(seed uint64) runtime.Object {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "big", Namespace: "default"}, Data: data}
 }
 
-// podList is a list as a controller gets it: running Pods, with their status.
+// podFields are the fields of a Pod that its creator manages and those that its kubelet does, as a
+// kube-apiserver notes them in each. They are JSON whatever the object is sent as, but in CBOR.
+//
+//go:embed podfields.txt
+var podFields string
+
+// podList is a list as a controller gets it: running Pods, with their status and what the server
+// notes of them.
 func podList(seed uint64) runtime.Object {
 	r := rand.New(rand.NewPCG(seed, 7))
 	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
+	var managed []metav1.ManagedFieldsEntry
+	for fields := range strings.Lines(podFields) {
+		managed = append(managed, metav1.ManagedFieldsEntry{Manager: "hello", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &began, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.TrimSpace(fields))}})
+	}
 	for i := range 500 {
 		name := fmt.Sprintf("hello-%08x-%05d", r.Uint32(), i)
 		ready := corev1.PodCondition{Status: corev1.ConditionTrue, LastTransitionTime: began}
@@ -99,7 +111,7 @@ func podList(seed uint64) runtime.Object {
 		}
 		list.Items = append(list.Items, corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "hello-", Namespace: "default", UID: "0e3f6a6c-9ed2-4a54-8e5b-0d6f8c1f2a3b",
-				ResourceVersion: fmt.Sprint(100_000 + i), CreationTimestamp: began, Labels: map[string]string{"app": "hello", "pod-template-hash": "5d4f8c7b9"}},
+				ResourceVersion: fmt.Sprint(100_000 + i), CreationTimestamp: began, Labels: map[string]string{"app": "hello", "pod-template-hash": "5d4f8c7b9"}, ManagedFields: managed},
 			Spec: corev1.PodSpec{
 				NodeName: fmt.Sprintf("node-%d", i%20), ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
 				Containers: []corev1.Container{{Name: "hello", Image: "example.invalid/hello:1.2.3", Args: []string{"--listen=:8080"},
