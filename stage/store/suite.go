@@ -18,14 +18,15 @@ func Suite() lab.Suite {
 		page:  workload{rows: 1000, size: "16KB", letters: 16384},
 		part:  workload{rows: 100, size: "16KB", letters: 16384},
 		small: workload{rows: 100_000, size: "200B", letters: 110},
+		few:   workload{rows: 100, size: "200B", letters: 110},
 		json:  workload{rows: 1000, size: "16KB", data: dataJSON, letters: 16384},
 		typed: workload{rows: 100_000, size: "80B", data: dataTyped, letters: 12},
 	}, volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
 }
 
 // workloads are the rows of the cases: the page's, a part of them for a run of a few minutes on a
-// server, small rows, realistic documents, and typed columns.
-type workloads struct{ page, part, small, json, typed workload }
+// server, small rows, few of them as one request brings, realistic documents, and typed columns.
+type workloads struct{ page, part, small, few, json, typed workload }
 
 // suite returns the cases for workloads, and for volumes of the page's rows.
 func suite(of workloads, volumes ...volume) lab.Suite {
@@ -42,6 +43,7 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 	suite.Cases = append(suite.Cases,
 		serverCase(first, relaxed, "What does a tenth of the page's upsert cost on a real server, when all rows exist?"),
 		sinkCase(of.small, pgtest.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
+		sinkCase(of.few, pgtest.TCP, false, "What does the client alone pay where a request brings 100 rows of 200 bytes?"),
 		sinkCase(of.page, pgtest.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
 
 	for _, slice := range []struct {

@@ -38,6 +38,7 @@ func testSuite() lab.Suite {
 		page:  workload{rows: 20, size: "16KB", letters: 16384},
 		part:  workload{rows: 10, size: "16KB", letters: 16384},
 		small: workload{rows: 13_200, size: "200B", letters: 110},
+		few:   workload{rows: 7, size: "200B", letters: 110},
 		json:  workload{rows: 30, size: "16KB", data: dataJSON, letters: 16384},
 		typed: workload{rows: 1500, size: "80B", data: dataTyped, letters: 12},
 	}, volume{"8MB", 500})
