@@ -127,6 +127,7 @@ func TestReadmeCommands(t *testing.T) {
 	for name, text := range map[string]string{ // the reader's own files
 		"orders.ndjson":  `{"serial": 1, "lines": [{"title": "a", "price": 5}]}`,
 		"shop.proto":     `syntax = "proto3"; message Order { int64 serial = 1; message Line { string title = 1; int64 price = 2; } repeated Line lines = 2; }`,
+		"cpu.pprof":      string(cpuProfile(t, "encoding/json.Unmarshal")),
 		"go.mod":         "module example.com/shop\n\ngo 1.25\n",
 		"model/model.go": "package model\n\ntype Order struct {\n\tSerial int64\n\tLines []struct{ Title string; Price int64 }\n}\n",
 	} {

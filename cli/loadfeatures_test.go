@@ -68,8 +68,9 @@ func TestLoadFeatures(t *testing.T) {
 	}
 }
 
-// A server that asks for a certificate gets the one from --cert and --key.
-func TestClientCertificate(t *testing.T) {
+// certificateFlags have a new certificate of a client, with the serial number 17.
+func certificateFlags(t *testing.T) loadFlags {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -83,12 +84,19 @@ func TestClientCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := loadFlags{insecure: true, cert: filepath.Join(t.TempDir(), "cert.pem"), key: filepath.Join(t.TempDir(), "key.pem")}
+	f := loadFlags{cert: filepath.Join(t.TempDir(), "cert.pem"), key: filepath.Join(t.TempDir(), "key.pem")}
 	for path, block := range map[string]*pem.Block{f.cert: {Type: "CERTIFICATE", Bytes: der}, f.key: {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return f
+}
+
+// A server that asks for a certificate gets the one from --cert and --key.
+func TestClientCertificate(t *testing.T) {
+	f := certificateFlags(t)
+	f.insecure = true
 	config, err := f.trust()
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,11 +62,7 @@ What a change would save is that share times a measured ratio: of --record, else
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.seconds, "seconds", 30, "how long to profile servers")
-	flags.StringArrayVarP(&f.sending.headers, "header", "H", nil, "`field` for servers, name: value, may be repeated")
-	flags.BoolVar(&f.sending.insecure, "insecure", false, "do not verify the server's certificate")
-	flags.StringVar(&f.sending.ca, "ca", "", "PEM `file` with the certificates to trust")
-	flags.StringVar(&f.sending.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
-	flags.StringVar(&f.sending.key, "key", "", "PEM `file` with its key")
+	f.sending.registerTrust(flags)
 	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
 	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
@@ -81,12 +81,11 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		return err
 	}
 	if f.owners != "" {
-		file, err := os.Open(f.owners)
-		if err != nil {
-			return err
+		text, err := os.ReadFile(f.owners)
+		if err == nil {
+			err = table.Add(f.owners, bytes.NewReader(text))
 		}
-		defer file.Close()
-		if err := table.Add(f.owners, file); err != nil {
+		if err != nil {
 			return fmt.Errorf("--owners: %w", err)
 		}
 	}
@@ -205,37 +204,40 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 
 // addCounters adds a server's counters, if it exports them beside its profiles.
 func addCounters(ctx context.Context, client *http.Client, name string, header http.Header, to profile.Counters, sign float64) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
+	u, err := url.Parse(name)
 	if err != nil {
 		return
 	}
-	request.URL.Path, request.URL.RawQuery, request.Header = "/metrics", "", header.Clone()
-	response, err := client.Do(request)
-	if err != nil {
-		return
-	}
-	defer response.Body.Close()
-	if response.StatusCode == http.StatusOK {
+	u.Path, u.RawQuery = "/metrics", ""
+	if response, err := get(ctx, client, u.String(), header); err == nil {
 		to.Add(response.Body, sign)
+		_ = response.Body.Close()
 	}
 }
 
-func fetchProfile(ctx context.Context, client *http.Client, name string, header http.Header) (*profile.Source, error) {
+// get asks a server, as --header says, for what it must have.
+func get(ctx context.Context, client *http.Client, name string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	request.Header = header.Clone()
+	request.Header, request.Host = header.Clone(), cmp.Or(header.Get("Host"), request.Host)
 	response, err := client.Do(request)
+	if err == nil && response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 200))
+		_ = response.Body.Close()
+		err = fmt.Errorf("%s: %s: %q", request.URL.Redacted(), response.Status, text)
+	}
+	return response, err
+}
+
+func fetchProfile(ctx context.Context, client *http.Client, name string, header http.Header) (*profile.Source, error) {
+	response, err := get(ctx, client, name, header)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 200))
-		return nil, fmt.Errorf("%s: %s: %q", request.URL.Redacted(), response.Status, text)
-	}
-	return profile.Read(request.URL.Redacted(), response.Body)
+	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }
 
 // costs are what ratios are taken from: the record that was named; else those of this machine in
@@ -269,19 +271,14 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	return append(all, shipped), err
 }
 
-// checksOf are the commands that check what was said of a site: with the message's schema, if it is
-// beside the code, and the package's benchmarks.
+// checksOf are the commands that check what was said of a site: with the message's schema, if the
+// module has it, and the package's benchmarks.
 func checksOf(site *profile.Site) (commands []string) {
 	if len(site.Savings) == 0 {
 		return nil
 	}
-	if site.Message != "" {
-		schemas, _ := filepath.Glob(filepath.Join(filepath.Dir(site.File), "*.proto"))
-		for _, schema := range schemas {
-			if text, err := os.ReadFile(schema); err == nil && strings.Contains(string(text), "message "+site.Message+" ") {
-				commands = append(commands, fmt.Sprintf("postage bring %s --message %s", schema, site.Message))
-			}
-		}
+	if schema := schemaOf(site.File, site.Message); schema != "" {
+		commands = append(commands, fmt.Sprintf("postage bring %s --message %s", schema, site.Message))
 	}
 	if site.Package == "main" {
 		return append(commands, "postage bench "+filepath.Dir(site.File))
@@ -289,4 +286,39 @@ func checksOf(site *profile.Site) (commands []string) {
 		return append(commands, "postage bench "+site.Package)
 	}
 	return commands
+}
+
+// mostFiles is how many of a module are looked at for a schema.
+const mostFiles = 20_000
+
+// schemaOf is the schema that declares a message, of the module that a source file is in, "" if
+// there is none.
+func schemaOf(source, message string) (schema string) {
+	root := filepath.Dir(source)
+	for up := ""; ; root = up {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		if up = filepath.Dir(root); up == root {
+			return ""
+		}
+	}
+	declares := regexp.MustCompile(`(?m)^\s*message\s+` + regexp.QuoteMeta(message) + `\s*\{`)
+	files := 0
+	_ = filepath.WalkDir(root, func(path string, file fs.DirEntry, err error) error {
+		if files++; err != nil || message == "" || files > mostFiles {
+			return fs.SkipAll
+		}
+		if file.IsDir() && path != root && (file.Name() == "vendor" || file.Name()[0] == '.') {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) == ".proto" && file.Type().IsRegular() {
+			if text, err := os.ReadFile(path); err == nil && declares.Match(text) {
+				schema = path
+				return fs.SkipAll
+			}
+		}
+		return nil
+	})
+	return schema
 }

@@ -2,7 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	httppprof "net/http/pprof"
@@ -10,15 +15,20 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"postage/internal/cost"
 	"postage/internal/profile"
+	"postage/internal/recordtest"
+	"postage/record"
 )
 
 // A server that does nothing but decode JSON is profiled, with its allocations and with a header
@@ -88,6 +98,122 @@ func TestProfileServer(t *testing.T) {
 	}
 	if _, said, code = run(file, "--against", file, "--requests", "1000"); code != exitUsage || !strings.Contains(said, "--requests: want") {
 		t.Errorf("%d: %s", code, said)
+	}
+}
+
+// cpuProfile is a profile of ten seconds at a rate of 100, all in one function.
+func cpuProfile(t *testing.T, name string) []byte {
+	t.Helper()
+	fn := &pprof.Function{ID: 1, Name: name}
+	at := &pprof.Location{ID: 1, Line: []pprof.Line{{Function: fn}}}
+	cpu := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, DurationNanos: 1e10, Function: []*pprof.Function{fn}, Location: []*pprof.Location{at}, Sample: []*pprof.Sample{{Value: []int64{1e9}, Location: []*pprof.Location{at}}}}
+	var text bytes.Buffer
+	if err := cpu.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// Ratios are of the record that is named, else of this machine's newest that has them, else of the
+// shipped table; a library of the user's own is known by --owners.
+func TestProfileRatios(t *testing.T) {
+	t.Chdir(t.TempDir())
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
+	rec := made.Record()
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			rec.Blocks[i].Series[j].CPUNS = rec.Blocks[i].Series[j].WallNS
+		}
+	}
+	errs := []error{os.MkdirAll(runsFolder, 0o777), rec.Save("elsewhere.txt")}
+	rec.Machine, rec.Run.Started = record.ThisMachine(0), time.Now()
+	here := filepath.Join(runsFolder, "newer.txt")
+	errs = append(errs, rec.Save(here), os.WriteFile("cpu.pprof", cpuProfile(t, "example.com/wire.Marshal"), 0o666), os.WriteFile("json.pprof", cpuProfile(t, "encoding/json.Unmarshal"), 0o666),
+		os.WriteFile("owners.txt", []byte("example.com/wire encode wire* codec=base\nexample.com/fast encode wire* codec=a\n"), 0o666))
+	rec.Run.Started = time.Now().Add(-time.Hour)
+	if err := errors.Join(append(errs, rec.Save(filepath.Join(runsFolder, "older.txt")))...); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		from string
+	}{
+		{[]string{"cpu.pprof", "--record", "elsewhere.txt"}, "elsewhere.txt"},
+		{[]string{"cpu.pprof"}, here},
+		{[]string{"json.pprof"}, "the shipped table"},
+	} {
+		var out, said bytes.Buffer
+		code := postage.run(t.Context(), append([]string{"profile", "--owners", "owners.txt", "--core-price", "1", "--json"}, c.args...), strings.NewReader(""), &out, &said)
+		var s profile.Summary
+		if err := json.Unmarshal(out.Bytes(), &s); code != exitOK || err != nil || len(s.Sites) != 1 || len(s.Sites[0].Savings) == 0 {
+			t.Fatalf("%v: %d: %v: %s%s", c.args, code, err, &out, &said)
+		}
+		x := s.Sites[0].Savings[0]
+		if x.From != c.from || x.Cores == nil || math.Abs(*x.USDMonth / *x.Cores - cost.HoursPerMonth) > 1e-6 {
+			t.Errorf("%v: %+v", c.args, x)
+		}
+		if c.from != "the shipped table" && (x.Contender != "codec=a" || math.Abs(x.Saves.Value-0.7) > 0.05) {
+			t.Errorf("%v: saves %+v", c.args, x)
+		}
+	}
+}
+
+// A server behind TLS that asks for a certificate, a field and a name gets them, and one whose
+// certificate nobody knows is refused.
+func TestProfileTLS(t *testing.T) {
+	text := cpuProfile(t, "encoding/json.Unmarshal")
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS.PeerCertificates[0].SerialNumber.Int64() != 17 || r.Header.Get("X-Key") != "k" || r.Host != "orders" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = w.Write(text)
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	defer server.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := certificateFlags(t)
+	key, fields := []string{"--cert", f.cert, "--key", f.key}, []string{"-H", "X-Key: k", "-H", "Host: orders"}
+	for _, c := range []struct {
+		args []string
+		said string
+	}{
+		{slices.Concat(key, fields, []string{"--ca", ca}), ""},
+		{slices.Concat(key, fields, []string{"--insecure"}), ""},
+		{slices.Concat(key, fields), "certificate signed by unknown authority"},
+		{slices.Concat(key, []string{"--ca", ca}), "403 Forbidden"},
+		{slices.Concat(fields, []string{"--ca", ca}), "certificate required"},
+	} {
+		var out, said bytes.Buffer
+		code := postage.run(t.Context(), append([]string{"profile", server.URL + "/debug/pprof/profile"}, c.args...), strings.NewReader(""), &out, &said)
+		if code == exitOK != (c.said == "") || !strings.Contains(said.String(), c.said) || code == exitOK && !strings.Contains(out.String(), "That is few") {
+			t.Errorf("%v: %d: %s%s", c.args, code, &out, &said)
+		}
+	}
+}
+
+// Each saving ends with what checks it: the message's schema, wherever in the module it is, and the
+// benchmarks of the place.
+func TestChecks(t *testing.T) {
+	module := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/shop\n", "api/v1/order.proto": "message OrderList {}\nmessage Order {\n}\n", "vendor/a.proto": "message Item {}\n", "orders/server.go": "package orders\n"} {
+		file := filepath.Join(module, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ pkg, message, want string }{
+		{"example.com/shop/orders", "Order", "postage bring " + filepath.Join(module, "api/v1/order.proto") + " --message Order; postage bench example.com/shop/orders"},
+		{"example.com/shop/orders", "Item", "postage bench example.com/shop/orders"},
+		{"main", "", "postage bench " + filepath.Join(module, "orders")},
+	} {
+		site := &profile.Site{Package: c.pkg, Message: c.message, File: filepath.Join(module, "orders/server.go"), Savings: []profile.Saving{{}}}
+		if got := strings.Join(checksOf(site), "; "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.message, got, c.want)
+		}
 	}
 }
 

@@ -102,10 +102,12 @@ func (a *attributor) of(stack []*frame) (p place, assist bool) {
 
 // within finds, in a stack from the owner's innermost frame on, what it was called for and by whom.
 // helpers are the frames before: where the owner's do not say so, they tell reading from writing.
+// The contender is the innermost one's, as generated code under proto.Marshal, but that of one of
+// Kubernetes' serializers, whose rows measure all that it calls.
 func (a *attributor) within(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {
-		same := f.owner != nil && f.owner.Stage == inner.Stage && f.owner.Operation == inner.Operation
+		same := f.owner != nil && f.owner.Operation == inner.Operation && (f.owner.Stage == inner.Stage || f.owner.Stage == "apply")
 		if !same && (f.owner == nil || f.owner.Stage != helper) && !f.native {
 			end = i
 			break
@@ -113,9 +115,8 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		if !same {
 			continue
 		}
-		p.owner, p.now = f.owner, cmp.Or(p.now, f.owner.Contender)
-		if f.owner.Contender == unmeasured {
-			p.now = unmeasured
+		if p.owner, p.now = f.owner, cmp.Or(p.now, f.owner.Contender); f.owner.Stage != inner.Stage || f.owner.Contender == unmeasured {
+			p.now = f.owner.Contender
 		}
 		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = f.does

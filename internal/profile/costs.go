@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"postage/internal/verdict"
@@ -34,14 +33,17 @@ type costCase struct {
 // if that is not known. within is the half-width of the interval as a part of the cost.
 type figure struct{ code, bytes, size, within float64 }
 
-// CostsOf takes the costs from a record: of its cases of encoding and decoding; of compression,
-// what it adds to the same without; of storing, the client's CPU time.
+// CostsOf takes the costs from a record: of its cases of encoding and decoding, and of Kubernetes'
+// serializers; of compression, what it adds to the same without; of storing, the client's CPU time.
 func CostsOf(rec *record.Record, from string) *Costs {
 	c := &Costs{From: from}
 	for _, result := range verdict.Analyze(rec).Cases {
 		keys := record.KeysOf(result.Name)
 		one := costCase{stage: strings.ToLower(record.StageOf(result.Name)), does: keys.Get("op"), message: result.Name, rows: map[string]figure{}}
-		if one.stage != "encode" && one.stage != "store" || one.does == "decode-reuse" || one.does == "validate" || one.does == "direct" {
+		switch {
+		case one.stage == "apply" && keys.Get("serialize") != "":
+			one.does = keys.Get("serialize")
+		case one.stage != "encode" && one.stage != "store", one.does == "decode-reuse", one.does == "validate", one.does == "direct":
 			continue
 		}
 		for _, r := range result.Rows {
@@ -103,27 +105,20 @@ func readCosts(r io.Reader) (*Costs, error) {
 	c := &Costs{From: "the shipped table"}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		f := strings.Fields(lines.Text())
-		if len(f) == 0 || f[0] == "#" {
+		if strings.HasPrefix(lines.Text(), "#") {
 			continue
 		}
-		if len(f) != 7 {
-			return nil, fmt.Errorf("costs: %q: want 7 fields", lines.Text())
+		one, name, x := costCase{rows: map[string]figure{}}, "", figure{within: 0.02}
+		if _, err := fmt.Sscan(lines.Text(), &one.stage, &one.does, &one.message, &name, &x.code, &x.bytes, &x.size); err != nil {
+			return nil, fmt.Errorf("costs: %q: %w", lines.Text(), err)
 		}
-		var numbers [3]float64
-		for i := range numbers {
-			var err error
-			if numbers[i], err = strconv.ParseFloat(f[4+i], 64); err != nil {
-				return nil, fmt.Errorf("costs: %q: %w", lines.Text(), err)
-			}
-		}
-		does := strings.TrimPrefix(f[1], "-")
-		at := slices.IndexFunc(c.cases, func(x costCase) bool { return x.stage == f[0] && x.does == does && x.message == f[2] })
+		one.does = strings.TrimPrefix(one.does, "-")
+		at := slices.IndexFunc(c.cases, func(x costCase) bool { return x.stage == one.stage && x.does == one.does && x.message == one.message })
 		if at < 0 {
-			at, c.cases = len(c.cases), append(c.cases, costCase{stage: f[0], does: does, message: f[2], rows: map[string]figure{}})
+			at, c.cases = len(c.cases), append(c.cases, one)
 		}
-		name, floor := strings.CutSuffix(f[3], "*")
-		if c.cases[at].rows[name] = (figure{numbers[0], numbers[1], numbers[2], 0.02}); floor {
+		name, floor := strings.CutSuffix(name, "*")
+		if c.cases[at].rows[name] = x; floor {
 			c.cases[at].floor = name
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"postage/record"
 )
 
-var costsOf = flag.String("costs", "", "write costs.txt anew, of this record")
+var costsOf = flag.String("costs", "", "write costs.txt anew, of these records, separated by commas; one that is + keeps the cases that are there")
 
 // The shipped table has the contenders that the owners name, of several messages, with a floor, and
 // is read as it was written.
@@ -25,19 +25,7 @@ func TestShippedCosts(t *testing.T) {
 	formats := table.formats()
 	keep := func(contender string) bool { return formats[contender] != "" || contender == "pack=none" }
 	if *costsOf != "" {
-		rec, err := record.Load(*costsOf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes, size.\n")
-		out.WriteString("# Written by: go test ./internal/profile -run TestShippedCosts -costs RECORD\n")
-		if err := CostsOf(rec, "").write(&out, keep); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("costs.txt", out.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		writeCosts(t, keep)
 		return
 	}
 	c, err := ShippedCosts()
@@ -60,10 +48,45 @@ func TestShippedCosts(t *testing.T) {
 			messages[one.stage+" "+one.does+" "+name]++
 		}
 	}
-	for _, want := range []string{"encode decode codec=json", "encode encode codec=protobuf", "encode decode codec=pbfast/hook=yes", "encode  pack=gzip/level=6", "store  lib=pgx/call=exec"} {
+	for _, want := range []string{"encode decode codec=json", "encode encode codec=protobuf", "encode decode codec=pbfast/hook=yes", "encode  pack=gzip/level=6", "store  lib=pgx/call=exec", "apply decode as=json"} {
 		if messages[want] < 2 && !strings.HasPrefix(want, "store") || messages[want] < 1 {
 			t.Errorf("%s: of %d messages", want, messages[want])
 		}
+	}
+}
+
+// writeCosts writes the table anew, of records and of the texts.
+func writeCosts(t *testing.T, keep func(contender string) bool) {
+	all := &Costs{}
+	add := func(cases []costCase) {
+		for _, one := range cases {
+			if len(one.rows) > 0 && !strings.Contains(one.message, "slice=memory") { // which is about memory
+				all.cases = append(slices.DeleteFunc(all.cases, func(c costCase) bool { return c.message == one.message && c.does == one.does }), one)
+			}
+		}
+	}
+	for _, name := range strings.Split(*costsOf, ",") {
+		more, err := ShippedCosts()
+		if name != "+" {
+			var rec *record.Record
+			if rec, err = record.Load(name); err == nil {
+				more = CostsOf(rec, "")
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(more.cases)
+	}
+	add(textCosts(t))
+	var out bytes.Buffer
+	out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes, size.\n")
+	out.WriteString("# Written by: go test ./internal/profile -run TestShippedCosts -costs RECORD,...\n")
+	if err := all.write(&out, keep); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("costs.txt", out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -15,6 +15,7 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -43,9 +44,10 @@ const (
 type Source struct {
 	Name  string
 	Kind  Kind
-	value int // index of the CPU time or of the bytes
-	count int // index of the samples, -1 if they are not counted
-	unit  float64
+	value int     // index of the CPU time or of the bytes
+	count int     // index of the samples, -1 if they are not counted
+	unit  float64 // of a value, in ns
+	timed bool    // values are time: perf may count cycles
 	*profile.Profile
 }
 
@@ -65,7 +67,7 @@ func Read(name string, r io.Reader) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a profile in pprof's format: %w", name, err)
 	}
-	s := &Source{Name: name, Profile: p, unit: 1, count: -1}
+	s := &Source{Name: name, Profile: p, count: -1}
 	return s, s.kind()
 }
 
@@ -104,8 +106,12 @@ func bounded(text []byte) error {
 		}
 		if kind == protowire.BytesType {
 			memory += elements[number]
-			if number == 2 || number == 4 { // of a sample, packed numbers, or fields; of a location, lines
-				memory += 24 * size
+			if number == 2 || number == 4 { // of a sample, numbers; of a location, lines
+				for _, b := range text[n : n+size] {
+					if b < 0x80 { // a number's last byte
+						memory += 24
+					}
+				}
 			}
 		}
 		if memory > mostMemory {
@@ -117,33 +123,35 @@ func bounded(text []byte) error {
 }
 
 // kind finds what the profile counts. Besides Go's own names there are those of the exporters:
-// Pyroscope and Parca keep Go's, Datadog writes cpu-time and alloc-space, perf the event's name.
+// Pyroscope and Parca keep Go's, Datadog writes cpu-time and alloc-space, and what converts perf's
+// files the event's name, with _sample and _event.
 func (s *Source) kind() error {
 	var types []string
 	at := -1
 	for i, t := range s.SampleType {
 		name := strings.ReplaceAll(t.Type, "-", "_")
+		event, counted := strings.CutSuffix(name, "_event")
+		unit := map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6}[t.Unit]
+		if counted && strings.HasSuffix(event, "_clock") {
+			unit = 1
+		}
 		types = append(types, t.Type)
 		switch {
 		case name == "alloc_space":
 			s.Kind, at = Allocations, i
-		case name == "samples" || name == "cpu_samples":
+		case name == "samples" || name == "cpu_samples" || strings.HasSuffix(name, "_sample"):
 			s.count = i
-		case s.Kind == CPU && (t.Unit == "nanoseconds" || t.Unit == "microseconds" || t.Unit == "milliseconds") && strings.HasPrefix(name, "cpu"):
-			at, s.unit = i, map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6}[t.Unit]
-		}
-	}
-	for i, t := range s.SampleType { // perf's events, and samples alone
-		if at < 0 && (strings.Contains(t.Type, "cycles") || strings.HasPrefix(t.Type, "cpu") || strings.HasPrefix(t.Type, "task-clock")) {
-			at = i
+		case s.Kind == CPU && (strings.HasPrefix(name, "cpu") && unit > 0 || counted && (unit > 0 || strings.Contains(event, "cycles"))):
+			at, s.unit = i, unit
 		}
 	}
 	if at < 0 && s.count >= 0 {
-		at, s.unit = s.count, float64(max(1, s.Period))
+		at, s.unit = s.count, float64(s.Period)
 	}
 	if at < 0 {
 		return fmt.Errorf("%s: a profile of %s: want one of CPU time or of allocations", s.Name, strings.Join(types, ", "))
 	}
+	s.timed, s.unit = s.unit > 0, cmp.Or(s.unit, 1)
 	s.value = at
 	return nil
 }

@@ -3,10 +3,17 @@ package profile
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -217,6 +224,40 @@ encode decode m floor=memcpy* 0 0 0
 	}
 }
 
+// Without compression more bytes are sent, which costs between nothing and what they take at most.
+func TestPredictGrowth(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, err := readCosts(strings.NewReader("encode - m pack=gzip/level=6 10000 0 100\nencode - m pack=none* 0 0 1100\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := summaryOf(t, sourceOf(t, stacks("cpu", "4000 compress/gzip.(*Writer).Write main.f", "6000 main.f")))
+	s.Predict(table, []*Costs{costs}, false, 1)
+	sent := 0.4 * 1000 * s.byteSent() / 10_000
+	if x := s.Sites[0].Savings[0].Saves; math.Abs(x.Value-0.4+sent/2) > 1e-9 || x.Low > 0.4-sent || x.Low < 0.4-sent-0.02 || x.High < 0.4 {
+		t.Errorf("saves %v, of what is sent %v", x, sent)
+	}
+}
+
+// Kubernetes' serializers own what they have other libraries do, and their rows measure them.
+func TestSerializers(t *testing.T) {
+	for stack, want := range map[string]string{
+		"encoding/json.(*encodeState).marshal encoding/json.(*Encoder).Encode k8s.io/apimachinery/pkg/runtime/serializer/json.(*Serializer).doEncode":    "apply encode JSON as=json",
+		"sigs.k8s.io/json.UnmarshalCaseSensitivePreserveInts k8s.io/apimachinery/pkg/runtime/serializer/json.(*Serializer).Decode":                       "apply decode JSON as=json",
+		"k8s.io/api/core/v1.(*Pod).Unmarshal@k8s.io/api@v0.36.3/core/v1/generated.pb.go k8s.io/apimachinery/pkg/runtime/serializer/protobuf.(*S).Decode": "apply decode protobuf as=protobuf",
+		"github.com/fxamacker/cbor/v2.Marshal k8s.io/apimachinery/pkg/runtime/serializer/cbor.(*serializer).Encode":                                      "apply encode CBOR as=cbor",
+		"encoding/json.Marshal k8s.io/client-go/rest.(*Request).Body":                                                                                    "encode encode JSON codec=json",
+	} {
+		s := summaryOf(t, sourceOf(t, stacks("cpu", "5 "+stack)))
+		if got := s.Sites[0].Stage + " " + s.Sites[0].String() + " " + s.Sites[0].Now; got != want {
+			t.Errorf("%s: %s, want %s", stack, got, want)
+		}
+	}
+}
+
 // What decodes into any, by a quarter of its time, is not predicted by what decodes into structs.
 func TestUnmeasured(t *testing.T) {
 	table, err := NewOwners()
@@ -287,8 +328,9 @@ func TestKinds(t *testing.T) {
 		{[]profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}, "cpu 1"},
 		{[]profile.ValueType{{Type: "cpu-samples", Unit: "count"}, {Type: "cpu-time", Unit: "nanoseconds"}}, "cpu 1"},
 		{[]profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, "cpu 0"},
-		{[]profile.ValueType{{Type: "cycles:P_sample", Unit: "count"}, {Type: "cycles:P_event", Unit: "count"}}, "cpu 0"},
-		{[]profile.ValueType{{Type: "samples", Unit: "count"}}, "cpu 0"},
+		{[]profile.ValueType{{Type: "cycles:P_sample", Unit: "count"}, {Type: "cycles:P_event", Unit: "count"}}, "cpu 1 untimed"},
+		{[]profile.ValueType{{Type: "cpu-clock_sample", Unit: "count"}, {Type: "cpu-clock_event", Unit: "count"}}, "cpu 1"},
+		{[]profile.ValueType{{Type: "samples", Unit: "count"}}, "cpu 0 untimed"},
 		{[]profile.ValueType{{Type: "alloc-samples", Unit: "count"}, {Type: "alloc-space", Unit: "bytes"}}, "allocs 1"},
 		{[]profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}, "allocs 1"},
 		{[]profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}, "test: a profile of contentions, delay: want one of CPU time or of allocations"},
@@ -297,12 +339,15 @@ func TestKinds(t *testing.T) {
 		for i := range c.types {
 			p.SampleType = append(p.SampleType, &c.types[i])
 		}
-		s := &Source{Name: "test", Profile: p, unit: 1, count: -1}
+		s := &Source{Name: "test", Profile: p, count: -1}
 		got := ""
 		if err := s.kind(); err != nil {
 			got = err.Error()
 		} else {
 			got = fmt.Sprint([]string{"cpu", "allocs"}[s.Kind], " ", s.value)
+			if s.Kind == CPU && !s.timed {
+				got += " untimed"
+			}
 		}
 		if got != c.want {
 			t.Errorf("%v: %s, want %s", c.types, got, c.want)
@@ -331,6 +376,60 @@ func TestBounds(t *testing.T) {
 		if _, err := Read("x", bytes.NewReader(input)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A profile of 100 MB is read in bounded memory. How long it takes is printed.
+func TestLargeProfile(t *testing.T) {
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("makes a profile of 100 MB: POSTAGE_LONG=1 runs it")
+	}
+	p := stacks("cpu")
+	draw := rand.New(rand.NewPCG(1, 2))
+	for i := range 100_000 {
+		fn := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/orders.(*Server).handle%d", i), Filename: fmt.Sprintf("/src/shop/orders/%d.go", i/100)}
+		if i%10 == 0 {
+			fn.Name, fn.Filename = "encoding/json.decode"+fmt.Sprint(i), "/usr/local/go/src/encoding/json/decode.go"
+		}
+		p.Function, p.Location = append(p.Function, fn), append(p.Location, &profile.Location{ID: fn.ID, Line: []profile.Line{{Function: fn, Line: int64(i)}}})
+	}
+	for range 800_000 {
+		stack := make([]*profile.Location, 40)
+		for i := range stack {
+			stack[i] = p.Location[draw.IntN(len(p.Location))]
+		}
+		p.Sample = append(p.Sample, &profile.Sample{Location: stack, Value: []int64{1, 1e7}})
+	}
+	file := filepath.Join(t.TempDir(), "large.pprof")
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.WriteUncompressed(out), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p = nil
+	debug.FreeOSMemory()
+	size, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	begin := time.Now()
+	source, err := Read("large", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := summaryOf(t, source)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	t.Logf("%d MB, %d samples: %.1f s, %d MB in use at the end", size.Size()>>20, s.Samples, time.Since(begin).Seconds(), (m.Sys-m.HeapReleased)>>20)
+	if size.Size() < 100<<20 || s.Samples != 800_000 || s.Messages.Value < 0.05 || m.Sys-m.HeapReleased > mostMemory {
+		t.Errorf("%d bytes, %d samples, messages %v, %d MB", size.Size(), s.Samples, s.Messages, (m.Sys-m.HeapReleased)>>20)
 	}
 }
 

@@ -20,7 +20,7 @@ type Saving struct {
 	Contender string           `json:"contender"`
 	Format    string           `json:"format"` // other than the site's, else ""
 	Saves     verdict.Interval `json:"saves"`
-	AtMost    *float64         `json:"at_most"` // with no work at all but the floor's
+	AtMost    *float64         `json:"at_most"` // with no work but the floor's, and nothing more sent
 	Cores     *float64         `json:"cores"`
 	USDMonth  *float64         `json:"usd_month"`
 	Messages  int              `json:"messages"` // that the ratio is of
@@ -29,6 +29,15 @@ type Saving struct {
 
 // uncompressed is the contender that leaves out compression.
 const uncompressed = "pack=none"
+
+// byteSent is what sending a byte takes at most, in ns: a server of net/http that writes pieces of
+// 4 KB to loopback, plain or with TLS, where a whole buffer takes 0.1 to 0.8.
+func (s *Summary) byteSent() float64 {
+	if slices.ContainsFunc(s.Parts, func(p Part) bool { return p.Operation == "TLS" }) {
+		return 2.1
+	}
+	return 1.6
+}
 
 // alike begins the contender of a library that is not measured, but works like the contender.
 const alike = "~"
@@ -42,13 +51,14 @@ type Total struct {
 
 // Predict adds to each site what the contenders of the table would save, the best first:
 //
-//	saves = code × (1 − ratio of code) + garbage × (1 − ratio of bytes) + sending × (1 − ratio of sizes)
+//	saves = code × (1 − ratio of code) + garbage × (1 − ratio of bytes) + what is sent
 //
-// The ratios are of the first of the costs that has the library and another one. Sending is the
-// site's part of reading or writing what it decodes or encodes. Its work is in proportion to the
-// size between not at all and all of it: the value takes half. The value is the median over
-// messages. Its interval is their range, or of one message that of its figures, with the error of
-// sampling. Without anyFormat only what keeps the bytes' format counts.
+// The ratios are of the first of the costs that has the library and another one. If the bytes
+// become fewer, what is sent is the site's part of reading or writing them × (1 − ratio of sizes);
+// if more, what those that are more cost at most, less than nothing. Of both it is between nothing
+// and all: the value takes half. The value is the median over messages. Its interval is their
+// range, or of one message that of its figures, with the error of sampling. Without anyFormat only
+// what keeps the bytes' format counts.
 func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePrice float64) {
 	formats := table.formats()
 	for i := range s.Sites {
@@ -60,12 +70,13 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 			}
 			for _, name := range slices.Sorted(maps.Keys(formats)) {
 				if format := formats[name]; name != measured && (anyFormat || format == formats[measured] || name == uncompressed) {
-					s.predict(site, costs, measured, name, corePrice)
+					s.predict(site, costs, measured, name)
 				}
 			}
 		}
 		for j := range site.Savings {
 			x := &site.Savings[j]
+			s.price(x, corePrice)
 			if f := formats[x.Contender]; f != formats[measured] {
 				x.Format = f
 			}
@@ -75,7 +86,7 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 		}
 		slices.SortStableFunc(site.Savings, bySaving)
 	}
-	s.everywhere()
+	s.everywhere(corePrice)
 }
 
 func bySaving(a, b Saving) int { return cmp.Compare(b.Saves.Value, a.Saves.Value) }
@@ -96,7 +107,7 @@ func (s *Summary) sending(site *Site) float64 {
 }
 
 // predict adds what one contender would save at a site, if the costs have both.
-func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, corePrice float64) {
+func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) {
 	code, garbage := site.Share.Value, 0.0
 	if site.Garbage != nil {
 		garbage = *site.Garbage
@@ -120,13 +131,17 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 			return code*(1-x.code/now.code) + garbage*(1-bytes)
 		}
 		base, sent := by(then), 0.0
-		if now.size > 0 && then.size > 0 {
-			sent = s.sending(site) * (1 - then.size/now.size)
+		switch more := then.size - now.size; {
+		case now.size == 0 || then.size == 0:
+		case more > 0:
+			sent = -code / now.code * more * s.byteSent()
+		default:
+			sent = s.sending(site) * -more / now.size
 		}
 		saved, bounds = append(saved, base+sent/2), append(bounds, base, base+sent)
 		within = (code + garbage - base) * math.Hypot(now.within, then.within)
 		if floor, ok := c.rows[c.floor]; ok {
-			most = append(most, by(floor))
+			most = append(most, by(floor)+max(0, sent))
 		}
 	}
 	if len(saved) == 0 {
@@ -147,17 +162,21 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string, 
 		floor := stats.Median(most)
 		x.AtMost = &floor
 	}
+	site.Savings = append(site.Savings, x)
+}
+
+// price says how many cores a saving is, and what they cost a month.
+func (s *Summary) price(x *Saving, corePrice float64) {
 	if s.Cores != nil {
-		cores := value * *s.Cores
+		cores := x.Saves.Value * *s.Cores
 		usd := cores * corePrice * cost.HoursPerMonth
 		x.Cores, x.USDMonth = &cores, &usd
 	}
-	site.Savings = append(site.Savings, x)
 }
 
 // everywhere adds up the savings of operations that several sites do. Their ratios are the same, so
 // their intervals add up too.
-func (s *Summary) everywhere() {
+func (s *Summary) everywhere(corePrice float64) {
 	for i := range s.Sites {
 		for _, x := range s.Sites[i].Savings {
 			at := slices.IndexFunc(s.Everywhere, func(t Total) bool { return t.Key == s.Sites[i].Key && t.Contender == x.Contender && t.From == x.From })
@@ -168,13 +187,14 @@ func (s *Summary) everywhere() {
 			t := &s.Everywhere[at]
 			t.Places++
 			t.Saves.Value, t.Saves.Low, t.Saves.High = t.Saves.Value+x.Saves.Value, t.Saves.Low+x.Saves.Low, t.Saves.High+x.Saves.High
-			for _, sum := range []struct{ to, of **float64 }{{&t.AtMost, &x.AtMost}, {&t.Cores, &x.Cores}, {&t.USDMonth, &x.USDMonth}} {
-				if *sum.to != nil && *sum.of != nil {
-					both := **sum.to + **sum.of
-					*sum.to = &both
-				}
+			if t.AtMost != nil && x.AtMost != nil {
+				most := *t.AtMost + *x.AtMost
+				t.AtMost = &most
 			}
 		}
+	}
+	for i := range s.Everywhere {
+		s.price(&s.Everywhere[i].Saving, corePrice)
 	}
 	s.Everywhere = slices.DeleteFunc(s.Everywhere, func(t Total) bool { return t.Places < 2 })
 	slices.SortStableFunc(s.Everywhere, func(a, b Total) int { return bySaving(a.Saving, b.Saving) })

@@ -32,7 +32,7 @@ type Summary struct {
 
 // Profiled is what there was to see.
 type Profiled struct {
-	CPUSeconds float64 `json:"cpu_s"`
+	CPUSeconds *float64 `json:"cpu_s"` // nil if the samples are not of time
 	// Cores are those in use, of all profiles together; nil if the profiles do not say how long
 	// they took.
 	Cores    *float64 `json:"cores"`
@@ -110,7 +110,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	}
 	s := &Summary{Version: 1}
 	s.Flame = &Flame{Name: "all", Stage: other}
-	bytes, cores, timed, nodes := 0.0, 0.0, true, mostNodes
+	bytes, cores, timed, lasting, nodes := 0.0, 0.0, true, true, mostNodes
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
@@ -129,7 +129,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
 			if assist {
 				to.assist += ns
-				each[keyGarbage] += ns
+				each[keys[collector]] += ns
 			} else {
 				each[p.key()] += ns
 			}
@@ -137,13 +137,17 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
 		s.each, s.Profiles = append(s.each, each), s.Profiles+1
-		timed = timed && source.DurationNanos > 0
+		timed, lasting = timed && source.timed, lasting && source.DurationNanos > 0
 		cores += (s.total - before) / float64(max(1, source.DurationNanos))
 	}
 	if s.total == 0 {
 		return nil, errors.New("there are no samples of CPU time")
 	}
-	if s.CPUSeconds, s.Samples = s.total/1e9, int64(s.samples); timed {
+	s.Samples = int64(s.samples)
+	if seconds := s.total / 1e9; timed {
+		s.CPUSeconds = &seconds
+	}
+	if timed && lasting {
 		s.Cores = &cores
 	}
 	if bytes > 0 {
@@ -157,24 +161,12 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 // positive is a sample's value: that of a difference of profiles may be below 0.
 func positive(v int64) float64 { return float64(max(0, v)) }
 
-// Keys of what is no operation.
-var (
-	keyOwn       = Key{other, "", "own code"}
-	keyGarbage   = Key{other, "", "garbage"}
-	keyScheduler = Key{other, "", "runtime"}
-	keyUnknown   = Key{other, "", "not attributed"}
-)
+// keys are of what is no operation.
+var keys = [...]Key{own: {other, "", "own code"}, collector: {other, "", "garbage"}, scheduler: {other, "", "runtime"}, unknown: {other, "", "not attributed"}}
 
 func (p *place) key() Key {
-	switch p.kind {
-	case own:
-		return keyOwn
-	case collector:
-		return keyGarbage
-	case scheduler:
-		return keyScheduler
-	case unknown:
-		return keyUnknown
+	if p.kind != owned {
+		return keys[p.kind]
 	}
 	name, _ := strings.CutSuffix(p.owner.Operation, "*")
 	return Key{p.owner.Stage, p.does, strings.ReplaceAll(name, "_", " ")}
@@ -189,14 +181,14 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 		}
 	}
 	now := contenders(places)
-	var messages, garbage, own, others, idle, lost sums
-	caused := 0.0
+	var messages, others sums
+	var by [unknown + 1]sums // what is no operation, by its kind
+	garbage, caused := &by[collector], 0.0
 	parts, sites := map[Key]*Site{}, map[place]*Site{}
 	tallies := map[*Site]*sums{}
 	for p, x := range places {
-		of := map[Key]*sums{keyOwn: &own, keyGarbage: &garbage, keyScheduler: &idle, keyUnknown: &lost}[p.key()]
-		library := of == nil
-		if library {
+		of := &by[p.kind]
+		if p.kind == owned {
 			if of = &others; p.owner.Message() {
 				of = &messages
 			}
@@ -206,7 +198,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 		if bytes > 0 {
 			code.assist += background * x.bytes / bytes
 		}
-		if of.plus(code); !library {
+		if of.plus(code); p.kind != owned {
 			continue
 		}
 		if of == &messages {
@@ -220,8 +212,8 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 			tallies[site].plus(code)
 		}
 	}
-	s.Messages, s.Garbage, s.Own, s.Others = s.share(messages), s.share(garbage), s.share(own), s.share(others)
-	s.Runtime, s.Unknown = s.share(idle), s.share(lost)
+	s.Messages, s.Garbage, s.Own, s.Others = s.share(messages), s.share(*garbage), s.share(by[own]), s.share(others)
+	s.Runtime, s.Unknown = s.share(by[scheduler]), s.share(by[unknown])
 	if bytes > 0 && garbage.cpu > 0 {
 		caused /= garbage.cpu
 		s.MessagesGarbage = &caused

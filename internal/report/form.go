@@ -192,17 +192,7 @@ func table[T any](d *doc, indent string, columns []column[T], rows []T, paint fu
 	if !d.Wide {
 		columns = slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.keep == ifWide })
 	}
-	cells := [][]string{nil}
-	for _, c := range columns {
-		cells[0] = append(cells[0], c.title)
-	}
-	for _, row := range rows {
-		var line []string
-		for _, c := range columns {
-			line = append(line, c.text(row))
-		}
-		cells = append(cells, line)
-	}
+	cells := cellsOf(columns, rows)
 	if !d.Wide {
 		columns = fit(columns, cells, textWidth-len(indent))
 	}

@@ -59,9 +59,11 @@ func worthy(s *profile.Summary) (sites []profile.Site) {
 
 // profileHeadline says the whole in a sentence.
 func profileHeadline(s *profile.Summary) string {
-	text := fmt.Sprintf("Of %.3g s of CPU time", s.CPUSeconds)
+	text := "Of all samples"
 	if s.Cores != nil {
 		text = fmt.Sprintf("Of %.2g cores", *s.Cores)
+	} else if s.CPUSeconds != nil {
+		text = fmt.Sprintf("Of %.3g s of CPU time", *s.CPUSeconds)
 	}
 	text += ": messages " + share(s.Messages)
 	var parts []string

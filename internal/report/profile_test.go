@@ -15,7 +15,7 @@ func profiled() *profile.Summary {
 	decode := profile.Key{Stage: "encode", Does: "decode", Operation: "JSON"}
 	http := profile.Part{Key: profile.Key{Stage: "send", Operation: "HTTP"}, Share: around(0.2), Garbage: number(0.01)}
 	s := &profile.Summary{
-		Version: 1, Profiled: profile.Profiled{CPUSeconds: 186, Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9)},
+		Version: 1, Profiled: profile.Profiled{CPUSeconds: number(186), Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9)},
 		Shares:     profile.Shares{Messages: around(0.41), Garbage: around(0.14), MessagesGarbage: number(0.61), Own: around(0.29), Others: around(0.04), Runtime: around(0.119), Unknown: around(0.001)},
 		Metrics:    &profile.Metrics{Cores: 6.4, Garbage: number(0.131), GarbageNS: number(0.21)},
 		Parts:      []profile.Part{http, {Key: decode, Share: around(0.125), Garbage: number(0.04)}},

@@ -15,6 +15,12 @@ type tile struct {
 	Class, Name, Title string
 }
 
+// A pageTable has its titles in the first row.
+type pageTable struct {
+	Title string
+	Cells [][]string
+}
+
 const (
 	profileWidth = 1000
 	tileHeight   = 22
@@ -33,18 +39,19 @@ func ProfileHTML(w io.Writer, s *profile.Summary) error {
 		return err
 	}
 	sites := worthy(s)
-	v := struct {
-		Style                  template.CSS
-		Head, Rest             string
-		Bar, Flame             []tile
-		Height                 float64
-		SiteHeads, SavingHeads []string
-		Sites, Savings         [][]string
-		Checks                 []string
-	}{Style: template.CSS(style), Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
-	v.SiteHeads, v.Sites = cellsOf(siteColumns(), sites)
 	savings, _ := savingsOf(s, sites)
-	v.SavingHeads, v.Savings = cellsOf(savingColumns(), savings)
+	v := struct {
+		Style      template.CSS
+		Head, Rest string
+		Bar, Flame []tile
+		Height     float64
+		Tables     []pageTable
+		Checks     []string
+	}{Style: template.CSS(style), Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
+	v.Tables = []pageTable{{"Where", cellsOf(siteColumns(), sites)}}
+	if len(savings) > 0 {
+		v.Tables = append(v.Tables, pageTable{"What a change would save of all CPU time", cellsOf(savingColumns(), savings)})
+	}
 	v.Flame = flameTiles(nil, s.Flame, 0, 0, &v.Height)
 	return t.Execute(w, v)
 }
@@ -106,17 +113,14 @@ func flameTiles(tiles []tile, f *profile.Flame, x float64, depth int, height *fl
 	return tiles
 }
 
-// cellsOf are the titles and texts of columns.
-func cellsOf[T any](columns []column[T], rows []T) (heads []string, cells [][]string) {
+// cellsOf are the titles of columns, and then the texts of rows.
+func cellsOf[T any](columns []column[T], rows []T) [][]string {
+	cells := make([][]string, 1+len(rows))
 	for _, c := range columns {
-		heads = append(heads, c.title)
-	}
-	for _, row := range rows {
-		var line []string
-		for _, c := range columns {
-			line = append(line, c.text(row))
+		cells[0] = append(cells[0], c.title)
+		for i, row := range rows {
+			cells[1+i] = append(cells[1+i], c.text(row))
 		}
-		cells = append(cells, line)
 	}
-	return heads, cells
+	return cells
 }
