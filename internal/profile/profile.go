@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -51,7 +52,8 @@ type Source struct {
 	*profile.Profile
 }
 
-// Read reads a profile, gzipped or not. The name is for errors.
+// Read reads a profile, compressed by gzip, by zstd as Datadog does, or not. The name is for
+// errors.
 func Read(name string, r io.Reader) (*Source, error) {
 	text, err := readBounded(r)
 	if err == nil {
@@ -73,11 +75,15 @@ func Read(name string, r io.Reader) (*Source, error) {
 
 func readBounded(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
-	if err == nil && bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-		var unzipped *gzip.Reader
-		if unzipped, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
-			text, err = io.ReadAll(io.LimitReader(unzipped, mostBytes+1))
-		}
+	var packed io.Reader
+	switch {
+	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}):
+		packed, err = gzip.NewReader(bytes.NewReader(text))
+	case bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		packed, err = zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	}
+	if err == nil && packed != nil {
+		text, err = io.ReadAll(io.LimitReader(packed, mostBytes+1))
 	}
 	if err != nil {
 		return nil, err

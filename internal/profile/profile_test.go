@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/zstd"
 
 	"postage/internal/verdict"
 )
@@ -357,15 +359,22 @@ func TestKinds(t *testing.T) {
 
 // Input that would take too much memory is refused before it is taken.
 func TestBounds(t *testing.T) {
-	var zipped bytes.Buffer
-	w := gzip.NewWriter(&zipped)
+	var zipped, zstandard bytes.Buffer
+	z, err := zstd.NewWriter(&zstandard, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gzip.NewWriter(&zipped)
 	for range mostBytes>>20 + 1 {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+		if _, err := io.MultiWriter(g, z).Write(make([]byte, 1<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(g.Close(), z.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := Read("x", &zstandard); err == nil || !strings.Contains(err.Error(), "more than 512 MB") {
+		t.Error(err)
 	}
 	for want, input := range map[string][]byte{
 		"more than 512 MB":                          zipped.Bytes(),
