@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// mostPieces of a batch take a quarter of a millisecond each: less than a scheduler gives another
-// process at a time, so that most are not interrupted even on a busy processor.
+// A batch in mostPieces has pieces of a quarter of a millisecond. That is less than a scheduler
+// gives another process at a time, so that most are not interrupted even on a busy processor.
 const leastPieces, mostPieces = 8, 32
 
 // Of the pieces with the same work, the time counts that a tenth of them, fastPart, stay below.
@@ -16,10 +16,11 @@ const (
 	leastOfWork = 9
 )
 
-// inPieces divides batches of about n operations, whose work repeats after cycle, into mostPieces
-// or up to twice as many pieces: into those of which fewest kinds differ, which are parts of the
-// cycle or whole ones if possible. pieces is 0 where they would be too few, or too few of a kind in
-// so many rounds.
+// inPieces divides batches of about n operations into pieces of equally many. The work repeats
+// after cycle operations, and pieces that begin at the same place of the cycle are of one kind:
+// only they can be compared. Of the sizes that make mostPieces, or up to twice as many, the
+// largest is taken that has the fewest kinds. pieces is 0, for a batch that is timed as a whole,
+// if there would be fewer than leastPieces, or in all rounds fewer than leastOfWork of a kind.
 func inPieces(n, cycle, rounds int) (operations, pieces int) {
 	if cycle < 1 {
 		return n, 0
@@ -37,8 +38,8 @@ func inPieces(n, cycle, rounds int) (operations, pieces int) {
 	return pieces * piece, pieces
 }
 
-// roundsOf is how many rounds of batches of n operations in so many pieces, but no more than
-// DefaultRounds, have five times the pieces of each kind that their fast part takes.
+// roundsOf is in how many rounds there are five times leastOfWork pieces of each kind, if a batch
+// of n operations has so many pieces; at most DefaultRounds.
 func roundsOf(n, pieces, cycle int) int {
 	if pieces == 0 {
 		return 0
