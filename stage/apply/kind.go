@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -151,14 +152,15 @@ func deployment(meta metav1.ObjectMeta) object {
 	}}
 }
 
-// kindByName finds a kind. It panics for a name that this package does not have.
-func kindByName(name string) kind {
-	for _, k := range kinds() {
-		if k.name == name {
-			return k
-		}
+func kindByName(name string) kind { return named(kinds(), name, func(k kind) string { return k.name }) }
+
+// named finds what has a name. It panics for a name that this package does not have.
+func named[T any](all []T, name string, of func(T) string) T {
+	i := slices.IndexFunc(all, func(one T) bool { return of(one) == name })
+	if i < 0 {
+		panic(fmt.Sprintf("apply: there is no %T %s", *new(T), name))
 	}
-	panic(fmt.Sprintf("apply: there is no kind %s", name))
+	return all[i]
 }
 
 // withDefaults adds the fields that the server has filled in by itself to the object as it was

@@ -40,15 +40,7 @@ func medias() []media {
 	}
 }
 
-// byName finds a media. It panics for a name that this package does not have.
-func byName(name string) media {
-	for _, m := range medias() {
-		if m.name == name {
-			return m
-		}
-	}
-	panic("apply: there is no media " + name)
-}
+func byName(name string) media { return named(medias(), name, func(m media) string { return m.name }) }
 
 // other returns the content type in which a second client reads a row's objects back.
 func (m *media) other() media {

@@ -71,11 +71,4 @@ const few = 16
 // stock is how many objects are at least kept ready for deletes.
 const stock = 64
 
-func opByName(name string) op {
-	for _, o := range ops() {
-		if o.name == name {
-			return o
-		}
-	}
-	panic("apply: there is no operation " + name)
-}
+func opByName(name string) op { return named(ops(), name, func(o op) string { return o.name }) }
