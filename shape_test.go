@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +58,22 @@ var wideTypes = []string{
 }
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// A page of docs is a guide, read in one go: tables of evidence and of reference are in folders
+// below. The list of modules grows with go.mod.
+func TestGuides(t *testing.T) {
+	const most = 150
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if n := strings.Count(string(text), "\n"); err != nil || n > most && page != "docs/dependencies.md" {
+			t.Errorf("%s has %d lines, want at most %d: %v", page, n, most, err)
+		}
+	}
+}
 
 // Files are small and have one subject, a function fits on a screen, and a type is one idea.
 func TestShape(t *testing.T) {

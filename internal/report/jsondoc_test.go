@@ -16,7 +16,7 @@ import (
 	"postage/record"
 )
 
-// forms are all JSON forms, by the headings of docs/json.md.
+// forms are all JSON forms, by the headings of docs/reference/json.md.
 var forms = map[string]any{
 	"Figure": verdict.Interval{}, "Ratio": verdict.Comparison{}, "Rate": Rate{}, "Machine": record.Machine{},
 	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
@@ -65,7 +65,7 @@ func fields(prefix string, of reflect.Type) (all []string) {
 // Every field of every form has its row in the page, with its type, and no others have one; the
 // order of members is not part of JSON.
 func TestSchema(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
+	page, err := os.ReadFile("../../docs/reference/json.md")
 	if err != nil {
 		t.Fatal(err)
 	}
