@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"time"
 
 	"postage/internal/proc"
@@ -59,32 +58,20 @@ type Counters struct {
 	Back  Totals `json:"back"`
 	// Overrun are packets that the process did not take in time: it was the limit.
 	Overrun int64 `json:"overrun"`
-	// Late counts packets by how much later they arrived than they should have: under 1 µs, and
-	// from there to under twice that and so on. LateNS is their sum.
-	Late   [24]int64 `json:"late"`
-	LateNS int64     `json:"late_ns"`
+	// Arrived are packets that came to an end, and LateNS is by how much later than they should
+	// have, in all.
+	Arrived int64 `json:"arrived"`
+	LateNS  int64 `json:"late_ns"`
 }
 
-// late counts a packet.
+// late counts a packet that arrived.
 func (c *Counters) late(d time.Duration) {
+	c.Arrived++
 	c.LateNS += d.Nanoseconds()
-	c.Late[min(len(c.Late)-1, bits.Len64(uint64(d/time.Microsecond)))]++
 }
 
-// Lateness is a bound that so large a part of the packets kept.
-func (c *Counters) Lateness(part float64) time.Duration {
-	all := int64(0)
-	for _, n := range c.Late {
-		all += n
-	}
-	sum := int64(0)
-	for i, n := range c.Late {
-		if sum += n; float64(sum) >= part*float64(all) {
-			return time.Microsecond << i
-		}
-	}
-	return 0
-}
+// Late is how late packets came on average.
+func (c *Counters) Late() time.Duration { return time.Duration(c.LateNS / max(1, c.Arrived)) }
 
 // enough is how many packets have a mean lateness.
 const enough = 500
@@ -92,15 +79,11 @@ const enough = 500
 // Kept returns an error where the link was not what its spec says: its process was the limit, or a
 // busy machine made packets later, on average, than 5% of the way (or 250 µs, if that is more).
 func (c *Counters) Kept(s *Spec) error {
-	arrived := int64(0)
-	for _, n := range c.Late {
-		arrived += n
-	}
 	switch bound := max(250*time.Microsecond, s.RTT/40); {
 	case c.Overrun > 0:
 		return fmt.Errorf("the link was the limit: it did not take %d packets in time; ask for a lower rate", c.Overrun)
-	case arrived >= enough && time.Duration(c.LateNS/arrived) > bound:
-		return fmt.Errorf("the link's packets came %v late on average, which is over %v: the machine is too busy for it", time.Duration(c.LateNS/arrived), bound)
+	case c.Arrived >= enough && c.Late() > bound:
+		return fmt.Errorf("the link's packets came %v late on average, which is over %v: the machine is too busy for it", c.Late(), bound)
 	}
 	return nil
 }

@@ -158,8 +158,8 @@ func TestKept(t *testing.T) {
 	for range enough {
 		c.late(100 * time.Microsecond)
 	}
-	if err := c.Kept(&s); err != nil || c.Lateness(0.5) != 128*time.Microsecond {
-		t.Errorf("%v, half under %v", err, c.Lateness(0.5))
+	if err := c.Kept(&s); err != nil || c.Late() != 100*time.Microsecond {
+		t.Errorf("%v, late by %v", err, c.Late())
 	}
 	c.late(time.Second)
 	if err := c.Kept(&s); err == nil {
