@@ -109,7 +109,7 @@ func (c *carrier) run() {
 // by up to 50 ms each second, which Linux keeps for ordinary threads. Without the right to either,
 // Kept finds out whether it was late.
 func (c *carrier) first() {
-	const period, part = 500 * time.Microsecond, 0.1
+	const period, part = 500 * time.Microsecond, 0.03
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_DEADLINE, Flags: unix.SCHED_FLAG_RESET_ON_FORK | unix.SCHED_FLAG_RECLAIM,
 		Runtime: uint64(part * float64(period)), Deadline: uint64(period), Period: uint64(period)}
 	if unix.SchedSetAttr(0, &attr, 0) != nil {

@@ -77,9 +77,10 @@ func (c *Counters) Late() time.Duration { return time.Duration(c.LateNS / max(1,
 const enough = 500
 
 // Kept returns an error where the link was not what its spec says: its process was the limit, or a
-// busy machine made packets later, on average, than 5% of the way (or 250 µs, if that is more).
+// busy machine made packets later, on average, than 5% of a round trip (or 250 µs, if that is
+// more).
 func (c *Counters) Kept(s *Spec) error {
-	switch bound := max(250*time.Microsecond, s.RTT/40); {
+	switch bound := max(250*time.Microsecond, s.RTT/20); {
 	case c.Overrun > 0:
 		return fmt.Errorf("the link was the limit: it did not take %d packets in time; ask for a lower rate", c.Overrun)
 	case c.Arrived >= enough && c.Late() > bound:

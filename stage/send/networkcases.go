@@ -22,7 +22,6 @@ const networkRate = 100e6
 // networkCases have a network between client and server: every protocol with each size of answer,
 // round-trip time and loss, on kept connections and on new ones.
 func networkCases() []lab.Case {
-	service := &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) { return possible(ctx, link.Spec{}) }}
 	var cases []lab.Case
 	for _, answer := range []int{1 << 10, 100 << 10, 5 << 20} {
 		for _, rtt := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
@@ -35,7 +34,6 @@ func networkCases() []lab.Case {
 					s := fixed()
 					s.answer, s.link, s.reuse, s.inflight, s.conns = answer, &loss, shape.reuse, shape.inflight, 1
 					if c := networkCase(s); c.Batch < mostNetwork {
-						c.Service = service
 						cases = append(cases, c)
 					}
 				}
@@ -144,12 +142,20 @@ func (f *linkFlag) flags(set *flag.FlagSet) {
 	set.Var(f, "link", "a `network` between client and server of the stage send, such as rtt=20ms,loss=1%,rate=50mbit;\nalso burst, queue and cc (needs root, or `unshare -Urn`; see docs/network.md)")
 }
 
-// choose puts the network under the rows. Those that have one of their own are left out.
+// choose puts the network under the rows; those that have one of their own are left out then.
+// Without --link it has it tried out whether the networks of these are possible.
 func (f *linkFlag) choose(c *lab.Choice) error {
+	own := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, "/slice=network/") }
 	if f.text == "" {
+		tried := &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) { return possible(ctx, link.Spec{}) }}
+		for _, e := range c.Entries {
+			if own(e) {
+				e.Case.Service = tried
+			}
+		}
 		return nil
 	}
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return strings.Contains(e.Case.Name, "/slice=network/") })
+	c.Entries = slices.DeleteFunc(c.Entries, own)
 	if len(c.Entries) == 0 {
 		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stage send over loopback"), Hint: "postage run Send/slice=reuse --link " + f.text}
 	}
