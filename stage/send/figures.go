@@ -44,14 +44,14 @@ func networkSays(_ *record.Record, c *verdict.CaseResult) []string {
 		}
 		set := r.Row.Settings
 		text := fmt.Sprintf("Over %s, %s at a time of %s: HTTP/3 takes ", set["link"], set["inflight"], set["answer"])
-		interval := "no interval yet"
-		if r.Ratio.Low > 0 {
-			interval = fmt.Sprintf("%.0f to %.0f", 100*r.Ratio.Low, 100*r.Ratio.High)
-		}
-		if r.Ratio.Low <= 1 && r.Ratio.High >= 1 {
-			text += fmt.Sprintf("about as long as HTTP/2 (%s%% of its time)", interval)
-		} else {
-			text += fmt.Sprintf("%.0f%% of HTTP/2's time (%s)", 100*r.Ratio.Value, interval)
+		ratio := *r.Ratio
+		switch {
+		case ratio.Low == 0:
+			text += fmt.Sprintf("%.0f%% of HTTP/2's time (no interval yet)", 100*ratio.Value)
+		case ratio.Low <= 1 && ratio.High >= 1:
+			text += fmt.Sprintf("about as long as HTTP/2 (%.0f to %.0f%% of its time)", 100*ratio.Low, 100*ratio.High)
+		default:
+			text += fmt.Sprintf("%.0f%% of HTTP/2's time (%.0f to %.0f)", 100*ratio.Value, 100*ratio.Low, 100*ratio.High)
 		}
 		both := func(r *verdict.Result) float64 { return r.Metrics[record.ClientCPU] + r.Metrics[record.ServerCPU] }
 		return []string{text + fmt.Sprintf(", and %.1f times the CPU time at both ends.", both(r)/both(c.Baseline))}

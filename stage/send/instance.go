@@ -115,14 +115,17 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 		}
 		in.network.watch(ctx, &in.lanes[i])
 	}
-	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error {
-		l := &in.lanes[i]
-		if l.watched != nil {
-			l.begun = time.Now()
-		}
-		return l.client.call(l)
-	})
+	in.Lanes = lab.NewLanes(len(in.lanes), in.call)
 	return nil
+}
+
+// call does an operation on the lane of that number.
+func (in *instance) call(i int) error {
+	l := &in.lanes[i]
+	if l.watched != nil {
+		l.begun = time.Now()
+	}
+	return l.client.call(l)
 }
 
 // Prepare replaces idle connections that the client has given up, before a batch.

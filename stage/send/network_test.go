@@ -81,6 +81,10 @@ func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duratio
 		}
 		least = min(least, time.Duration(in.lanes[0].waited.Load()-before))
 	}
+	c, err := in.Counters()
+	if waited := time.Duration(c["first-byte-ns/op"]); err != nil || waited < least || waited > time.Minute {
+		t.Errorf("%s: all operations waited %v, the fastest %v, %v", tr.name, waited, least, err)
+	}
 	return least
 }
 

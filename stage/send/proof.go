@@ -83,7 +83,7 @@ func (in *instance) Prove(ctx context.Context) error {
 func (in *instance) warm() error {
 	for i := range in.lanes {
 		in.begun++
-		if err := in.lanes[i].client.call(&in.lanes[i]); err != nil {
+		if err := in.call(i); err != nil {
 			return in.explain(err)
 		}
 	}
