@@ -99,7 +99,7 @@ func podList(seed uint64) runtime.Object {
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
 	var managed []metav1.ManagedFieldsEntry
 	for fields := range strings.Lines(podFields) {
-		managed = append(managed, metav1.ManagedFieldsEntry{Manager: "hello", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &began, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.TrimSpace(fields))}})
+		managed = append(managed, metav1.ManagedFieldsEntry{Manager: "hello", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &began, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(strings.TrimSpace(fields))})
 	}
 	for i := range 500 {
 		name := fmt.Sprintf("hello-%08x-%05d", r.Uint32(), i)
