@@ -12,15 +12,7 @@ import (
 )
 
 // bulkExec sends the one statement, with its parameters streamed.
-func bulkExec() *contender {
-	return &contender{
-		name: "lib=pgbulk/call=exec",
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			list := statements(t.table, t.rows)
-			return func(ctx context.Context) error { return execAll(ctx, conn, list, byBulk) }, nil
-		},
-	}
-}
+func bulkExec() *contender { return exec("lib=pgbulk/call=exec", "", byBulk) }
 
 func byBulk(ctx context.Context, on db, s statement) error {
 	_, err := pgbulk.Exec(ctx, on, s.sql, s.args...)
@@ -37,16 +29,14 @@ func bulk(way string) *contender {
 	strategy, skip := strategyOf(keys), keys.Get("unchanged") == "skip"
 	c := &contender{
 		name: name, insertsOnly: insert,
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) (err error) {
-				if insert {
-					_, err = pgbulk.Insert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.InsertOptions{Strategy: strategy})
-				} else {
-					_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skip})
-				}
-				return err
-			}, nil
-		},
+		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) (err error) {
+			if insert {
+				_, err = pgbulk.Insert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.InsertOptions{Strategy: strategy})
+			} else {
+				_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skip})
+			}
+			return err
+		}),
 	}
 	if n := connectionsOf(name); n > 1 {
 		c.settings = map[string]string{"transactions": fmt.Sprint(n)}

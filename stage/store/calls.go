@@ -105,7 +105,7 @@ func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
 		}
 		return p.readTable(ctx)
 	}
-	received, err := p.sink.received(write)
+	received, _, err := p.sink.received("capture", write)
 	if err != nil {
 		return nil, err
 	}
@@ -113,24 +113,13 @@ func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
 }
 
 func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
-	db, err := sql.Open("postgres", p.target().dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(ctx, "select "+quoted()+" from "+p.target().table+" order by id")
-	if err != nil {
-		return nil, fmt.Errorf("read back: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = p.target().readBack(ctx, quoted(), "id", func(rows *sql.Rows) error {
 		var r Row
-		if err := rows.Scan(&r.ID, &r.Text, &r.A, &r.B, &r.Message); err != nil {
-			return nil, fmt.Errorf("read back: %w", err)
-		}
+		err := rows.Scan(&r.ID, &r.Text, &r.A, &r.B, &r.Message)
 		found = append(found, r)
-	}
-	return found, rows.Err()
+		return err
+	})
+	return found, err
 }
 
 // boundRows are the rows in the Bind messages that a client has sent.

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"strconv"
 	"time"
 
@@ -48,30 +45,24 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 // memoryContenders take their rows from the target's source. Those that need all rows of a
 // statement at the same time collect as many as a statement can have.
 func memoryContenders() []*contender {
-	type write func(ctx context.Context, conn *pgx.Conn, t *target) error
-	one := func(name, module string, w write) *contender {
-		return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error { return w(ctx, conn, t) }, nil
-		}}
-	}
-	exec := func(by func(context.Context, db, statement) error) write {
-		return func(ctx context.Context, conn *pgx.Conn, t *target) error {
+	exec := func(name, module string, by func(context.Context, db, statement) error) *contender {
+		return &contender{name: name, module: module, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
 			return inTransaction(ctx, conn, t.source.statements(t.table), by)
-		}
+		})}
 	}
 	bulk := func(strategy string) *contender {
 		name := "lib=pgbulk/call=upsert/strategy=" + strategy
-		return one(name, "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
+		return &contender{name: name, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
 			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{Strategy: strategyOf(record.KeysOf(name))})
 			return err
-		})
+		})}
 	}
 	return []*contender{
-		one(baseline, pgxModule, exec(byPgx)),
-		one("lib=pgx/call=copy-temporary", pgxModule, func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyTemporary(ctx, tx, t.table, t.source.copyFrom()) })
-		}),
-		one("lib=pgbulk/call=exec", "", exec(byBulk)),
+		exec(baseline, pgxModule, byPgx),
+		{name: "lib=pgx/call=copy-temporary", module: pgxModule, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return copyTemporary(ctx, conn, t.table, t.source.copyFrom())
+		})},
+		exec("lib=pgbulk/call=exec", "", byBulk),
 		bulk("auto"),
 		bulk("bind"),
 		bulk("copy"),
@@ -166,21 +157,11 @@ const floodChecks = "the first 4 MB that the sink received hold every value of t
 
 // prove lets the sink keep the beginning of what it receives, and looks for the values in it.
 func (f flood) prove(_ context.Context, write func() error) error {
-	var a sinkAnswer
-	if err := f.server.Ask("capture head", &a); err != nil {
-		return err
-	}
-	if err := write(); err != nil {
-		return err
-	}
-	if err := f.server.Ask("captured", &a); err != nil {
-		return err
-	}
-	received, err := os.ReadFile(a.Capture)
+	head, bytes, err := f.received("capture head", write)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.check(received, a.Bytes), os.Remove(a.Capture))
+	return f.check(head, bytes)
 }
 
 func (f flood) check(head []byte, received int64) error {
@@ -195,15 +176,6 @@ func (f flood) check(head []byte, received int64) error {
 		rows[i] = make([]any, len(columns))
 		s.row(rows[i], i)
 	}
-	return checkValues(bodiesWithin(head), rows)
-}
-
-// bodiesWithin joins the bodies of messages. The last one may be incomplete.
-func bodiesWithin(messages []byte) (bodies []byte) {
-	for len(messages) >= 5 {
-		n := min(1+max(4, int(binary.BigEndian.Uint32(messages[1:]))), len(messages))
-		bodies = append(bodies, messages[5:n]...)
-		messages = messages[n:]
-	}
-	return bodies
+	bodies, _ := bodiesOf(head) // the last message may be cut
+	return checkValues(bodies, rows)
 }

@@ -24,6 +24,13 @@ const pgxModule = "github.com/jackc/pgx/v5"
 // the function that writes them.
 type begin func(context.Context, *pgx.Conn, *target) (func(context.Context) error, error)
 
+// unprepared is begin where nothing comes before the first write.
+func unprepared(write func(context.Context, *pgx.Conn, *target) error) begin {
+	return func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		return func(ctx context.Context) error { return write(ctx, conn, t) }, nil
+	}
+}
+
 // onPgx opens a contender with pgx's connections, set up as its name says. Of several, each writes
 // its part of the rows, all at the same time.
 func onPgx(ctx context.Context, t *target, name string, begin begin) (*writer, error) {
@@ -131,15 +138,20 @@ func together(n int, do func(i int) error) error {
 // values for one statement take several in one transaction.
 func pgxExec(settings string) *contender {
 	name := baseline + settings
-	c := &contender{name: name, module: pgxModule, settings: map[string]string{"mode": modes[record.KeysOf(name).Get("mode")].String()},
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			list := statements(t.table, t.rows)
-			return func(ctx context.Context) error { return execAll(ctx, conn, list, byPgx) }, nil
-		}}
+	c := exec(name, pgxModule, byPgx)
+	c.settings = map[string]string{"mode": modes[record.KeysOf(name).Get("mode")].String()}
 	if n := connectionsOf(name); n > 1 { // each part in a transaction of its own
 		c.settings = map[string]string{"transactions": fmt.Sprint(n)}
 	}
 	return c
+}
+
+// exec is a call of a function with each statement.
+func exec(name, module string, by func(context.Context, db, statement) error) *contender {
+	return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		list := statements(t.table, t.rows)
+		return func(ctx context.Context) error { return execAll(ctx, conn, list, by) }, nil
+	}}
 }
 
 // db is a connection or a transaction.

@@ -12,22 +12,20 @@ func pgxBatchRows() *contender {
 	const most = 100
 	return &contender{
 		name: "lib=pgx/call=sendbatch/statement=100rows", module: pgxModule,
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error {
-				var batch pgx.Batch
-				sql := statements(t.table, t.rows[:min(most, len(t.rows))])[0].sql
-				for rows := range slices.Chunk(t.rows, most) {
-					if len(rows) < most {
-						sql = statements(t.table, rows)[0].sql
-					}
-					args := make([]any, 0, len(rows)*len(columns))
-					for _, row := range rows {
-						args = append(args, row...)
-					}
-					batch.Queue(sql, args...)
+		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			var batch pgx.Batch
+			sql := statements(t.table, t.rows[:min(most, len(t.rows))])[0].sql
+			for rows := range slices.Chunk(t.rows, most) {
+				if len(rows) < most {
+					sql = statements(t.table, rows)[0].sql
 				}
-				return conn.SendBatch(ctx, &batch).Close()
-			}, nil
-		},
+				args := make([]any, 0, len(rows)*len(columns))
+				for _, row := range rows {
+					args = append(args, row...)
+				}
+				batch.Queue(sql, args...)
+			}
+			return conn.SendBatch(ctx, &batch).Close()
+		}),
 	}
 }

@@ -10,12 +10,10 @@ import (
 func pgxCopy() *contender {
 	return &contender{
 		name: "lib=pgx/call=copyfrom", module: pgxModule, insertsOnly: true,
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error {
-				_, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, columns, pgx.CopyFromRows(t.rows))
-				return err
-			}, nil
-		},
+		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			_, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, columns, pgx.CopyFromRows(t.rows))
+			return err
+		}),
 	}
 }
 
@@ -25,23 +23,21 @@ func pgxCopyTemporary() *contender {
 	return &contender{
 		name: "lib=pgx/call=copy-temporary", module: pgxModule,
 		settings: map[string]string{"temporary table": "including storage including compression"},
-		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			return func(ctx context.Context) error {
-				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-					return copyTemporary(ctx, tx, t.table, pgx.CopyFromRows(t.rows))
-				})
-			}, nil
-		},
+		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return copyTemporary(ctx, conn, t.table, pgx.CopyFromRows(t.rows))
+		}),
 	}
 }
 
-func copyTemporary(ctx context.Context, tx pgx.Tx, table string, rows pgx.CopyFromSource) error {
-	if _, err := tx.Exec(ctx, "create temporary table stage (like "+table+" including storage including compression) on commit drop"); err != nil {
+func copyTemporary(ctx context.Context, conn *pgx.Conn, table string, rows pgx.CopyFromSource) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "create temporary table stage (like "+table+" including storage including compression) on commit drop"); err != nil {
+			return err
+		}
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, rows); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "insert into "+table+" select * from stage where true"+onConflict)
 		return err
-	}
-	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, rows); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, "insert into "+table+" select * from stage where true"+onConflict)
-	return err
+	})
 }

@@ -150,7 +150,7 @@ const serverChecks = "a different driver (lib/pq) that connects after the write 
 
 func (s *server) prove(ctx context.Context, write func() error) error {
 	want := digestOf(s.to.rows, s.to.types[4])
-	if n, got, err := s.readBack(ctx); err != nil {
+	if n, got, err := s.digest(ctx); err != nil {
 		return err
 	} else if bytes.Equal(got, want) {
 		return fmt.Errorf("the table's %d rows are right before the write", n)
@@ -158,7 +158,7 @@ func (s *server) prove(ctx context.Context, write func() error) error {
 	if err := write(); err != nil {
 		return err
 	}
-	n, got, err := s.readBack(ctx)
+	n, got, err := s.digest(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -170,13 +170,8 @@ func (s *server) prove(ctx context.Context, write func() error) error {
 	return nil
 }
 
-// readBack counts the rows and computes the table's digest over a connection of its own.
-func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
-	db, err := sql.Open("postgres", s.to.dsn)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+// digest counts the rows and computes the table's digest.
+func (s *server) digest(ctx context.Context) (n int, sum []byte, err error) {
 	texts := make([]string, len(columns))
 	for i, c := range columns {
 		texts[i] = `"` + c + `"::text`
@@ -184,23 +179,37 @@ func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 			texts[i] = `to_char("` + c + `" at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`
 		}
 	}
-	rows, err := db.QueryContext(ctx, "select "+strings.Join(texts, ", ")+" from "+s.to.table+` order by id::text collate "C"`)
-	if err != nil {
-		return 0, nil, fmt.Errorf("read back: %w", err)
-	}
-	defer rows.Close()
 	d := digest{sha256.New()}
 	values := make([]sql.RawBytes, len(columns))
-	for rows.Next() {
-		if err := rows.Scan(&values[0], &values[1], &values[2], &values[3], &values[4]); err != nil {
-			return 0, nil, fmt.Errorf("read back: %w", err)
-		}
+	err = s.to.readBack(ctx, strings.Join(texts, ", "), `id::text collate "C"`, func(rows *sql.Rows) error {
+		n++
+		err := rows.Scan(&values[0], &values[1], &values[2], &values[3], &values[4])
 		for _, v := range values {
 			d.add(v)
 		}
-		n++
+		return err
+	})
+	return n, d.Sum(nil), err
+}
+
+// readBack reads the table's rows, by lib/pq over a connection of its own.
+func (t *target) readBack(ctx context.Context, columns, order string, each func(*sql.Rows) error) (err error) {
+	db, err := sql.Open("postgres", t.dsn)
+	if err != nil {
+		return err
 	}
-	return n, d.Sum(nil), rows.Err()
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, "select "+columns+" from "+t.table+" order by "+order)
+	if err != nil {
+		return fmt.Errorf("read back: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return fmt.Errorf("read back: %w", err)
+		}
+	}
+	return rows.Err()
 }
 
 // serverCPU returns the CPU time of the backend processes of these connections, on this machine.

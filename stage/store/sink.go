@@ -87,27 +87,28 @@ const sinkChecks = "the bytes that the sink received hold every value of every r
 
 // prove lets the sink keep what it receives, and looks for the values in it.
 func (s *sink) prove(_ context.Context, write func() error) error {
-	received, err := s.received(write)
+	received, _, err := s.received("capture", write)
 	if err != nil {
 		return err
 	}
 	return checkReceived(received, s.to.rows)
 }
 
-// received lets the sink keep what it receives while the rows are written.
-func (s *sink) received(write func() error) ([]byte, error) {
+// received lets the sink keep what it receives while the rows are written, or the beginning of it,
+// and says how many bytes there were.
+func (s *sink) received(capture string, write func() error) (received []byte, bytes int64, err error) {
 	var a sinkAnswer
-	if err := s.server.Ask("capture", &a); err != nil {
-		return nil, err
+	if err = s.server.Ask(capture, &a); err == nil {
+		err = write()
 	}
-	if err := write(); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.server.Ask("captured", &a)
 	}
-	if err := s.server.Ask("captured", &a); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, 0, err
 	}
-	received, err := os.ReadFile(a.Capture)
-	return received, errors.Join(err, os.Remove(a.Capture))
+	received, err = os.ReadFile(a.Capture)
+	return received, a.Bytes, errors.Join(err, os.Remove(a.Capture))
 }
 
 // checkReceived looks for the values of each column in the received messages, in the rows' order.
@@ -146,16 +147,15 @@ func checkValues(bodies []byte, rows [][]any) error {
 }
 
 // bodiesOf joins the bodies of messages, in their place, because COPY's stream of rows may be cut
-// into messages anywhere.
-func bodiesOf(messages []byte) ([]byte, error) {
-	bodies := messages[:0]
-	for len(messages) > 0 {
+// into messages anywhere. It returns what there is if the last message is not whole.
+func bodiesOf(messages []byte) (bodies []byte, err error) {
+	for bodies = messages[:0]; len(messages) > 0; {
 		if len(messages) < 5 {
-			return nil, errors.New("what was received ends in the middle of a message")
+			return bodies, errors.New("what was received ends in the middle of a message")
 		}
 		n := 1 + int(binary.BigEndian.Uint32(messages[1:]))
 		if n < 5 || n > len(messages) {
-			return nil, fmt.Errorf("a message of type %q and %d bytes was received, of which there are %d", messages[0], n, len(messages))
+			return append(bodies, messages[5:]...), fmt.Errorf("a message of type %q and %d bytes was received, of which there are %d", messages[0], n, len(messages))
 		}
 		bodies = append(bodies, messages[5:n]...)
 		messages = messages[n:]
