@@ -102,7 +102,7 @@ func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, 
 		}
 	}
 	if c == nil && len(b.cases) > 0 {
-		table(d, "", b.absolute(), b.cases, nil)
+		table(d, b.absolute(), b.cases, nil)
 	} else if len(b.shown) > 0 {
 		b.compared(d, b.shown)
 	}
@@ -331,7 +331,7 @@ func (b *benchmarks) compared(d *doc, rows []*verdict.Change) {
 			return "n/a"
 		}).when(ifRoom))
 	}
-	table(d, "", columns, rows, func(_ *verdict.Change, text string) string { return d.colored(text) })
+	table(d, columns, rows, func(_ *verdict.Change, text string) string { return d.colored(text) })
 }
 
 // instructions reports whether those of any benchmark were counted.

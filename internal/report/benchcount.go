@@ -79,14 +79,14 @@ func Counts(w io.Writer, run *verdict.CountedRun, form Form) error {
 			whys = append(whys, benchmarkName(c.Case)+": "+c.Why)
 		}
 	}
-	table(d, "", countColumns(all), shown, func(_ counted, text string) string {
+	table(d, countColumns(all), shown, func(_ counted, text string) string {
 		if text == string(verdict.Regressed) {
 			return d.paint(red, text)
 		}
 		return text
 	})
 	for _, c := range moved {
-		d.folded(benchmarkName(c.Case)+": in which functions", func() { table(d, "", countedFunctions, c.Functions, nil) })
+		d.folded(benchmarkName(c.Case)+": in which functions", func() { table(d, countedFunctions, c.Functions, nil) })
 	}
 	d.printf("\n")
 	if same > 0 {

@@ -43,7 +43,7 @@ func (p *BenchProfile) Print(w io.Writer, form Form) error {
 		}),
 	}
 	d.folded(p.heading(), func() {
-		table(d, "", columns, p.Moved, nil)
+		table(d, columns, p.Moved, nil)
 		command := fmt.Sprintf("go tool pprof -diff_base %s %s", p.Old, p.New)
 		if d.Markdown {
 			command = code(command)

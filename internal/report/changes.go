@@ -32,14 +32,14 @@ func Changes(w io.Writer, c *verdict.Changes, form Form) error {
 func (d *doc) changes(c *verdict.Changes, rows []*verdict.Change) {
 	paint := func(_ *verdict.Change, text string) string { return d.colored(text) }
 	if d.Markdown || d.Wide {
-		table(d, "", changeColumns(c, true), rows, paint)
+		table(d, changeColumns(c, true), rows, paint)
 		if d.Wide {
 			d.printf("\n")
 		}
 	} else {
 		for _, of := range byCase(rows) {
 			d.lines(bold, "", of[0].New.Row.Case, "  ")
-			table(d, "", changeColumns(c, false), of, paint)
+			table(d, changeColumns(c, false), of, paint)
 			for _, r := range of {
 				if text := countsText(r); text != "same" {
 					d.item(r.New.Row.Contender, text+across(c, ", "))

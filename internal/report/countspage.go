@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -67,19 +66,10 @@ type countedFlame struct {
 // CountsHTML writes a page that shows in which functions, by the way that leads there, the
 // benchmarks that changed did. It is self-contained: no network, no scripts.
 func CountsHTML(w io.Writer, run *verdict.CountedRun) error {
-	t, err := template.New("counts.gohtml").ParseFS(pageFiles, "page/counts.gohtml", "page/profile.gohtml")
-	if err != nil {
-		return err
-	}
-	style, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return err
-	}
 	p := struct {
-		Style         template.CSS
 		Outcome, What string
 		Flames        []countedFlame
-	}{Style: template.CSS(style), Outcome: string(run.Outcome), What: verdict.NotTime}
+	}{Outcome: string(run.Outcome), What: verdict.NotTime}
 	for i := range run.Rows {
 		c := &run.Rows[i]
 		if len(c.Stacks) == 0 {
@@ -94,5 +84,5 @@ func CountsHTML(w io.Writer, run *verdict.CountedRun) error {
 			Height: deepest * tileHeight, Tiles: root.tiles(nil, 0, profileWidth/max(1, root.width), 0, c.Old.Instructions),
 		})
 	}
-	return t.Execute(w, p)
+	return writePage(w, "counts.gohtml", p)
 }

@@ -182,7 +182,7 @@ func (c column[T]) when(k kept) column[T] {
 }
 
 // table prints rows, in a terminal with their texts coloured by paint.
-func table[T any](d *doc, indent string, columns []column[T], rows []T, paint func(row T, text string) string) {
+func table[T any](d *doc, columns []column[T], rows []T, paint func(row T, text string) string) {
 	if d.Markdown {
 		markdownRows(&d.Builder, columns, rows)
 	}
@@ -194,11 +194,11 @@ func table[T any](d *doc, indent string, columns []column[T], rows []T, paint fu
 	}
 	cells := cellsOf(columns, rows)
 	if !d.Wide {
-		columns = fit(columns, cells, textWidth-len(indent))
+		columns = fit(columns, cells, textWidth)
 	}
 	widths := widthsOf(cells)
 	for i, line := range cells {
-		text := indent
+		text := ""
 		for j, cell := range line {
 			room := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
 			switch {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -43,27 +44,34 @@ type Contents struct {
 // HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
 // and sorts. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
-	t, err := template.New("page.gohtml").Funcs(pageFuncs()).ParseFS(pageFiles, "page/*.gohtml")
-	if err != nil {
-		return err
-	}
-	style, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return err
-	}
-	script, err := pageFiles.ReadFile("page/page.js")
-	if err != nil {
-		return err
-	}
 	p := newPage(c)
-	p.Style, p.Script = template.CSS(style), template.JS(script)
 	p.Trends = newTrends(c.History)
-	return t.Execute(w, p)
+	return writePage(w, "page.gohtml", p)
+}
+
+// writePage writes a page by its template.
+func writePage(w io.Writer, name string, data any) error {
+	t, err := template.New(name).Funcs(pageFuncs()).ParseFS(pageFiles, "page/*.gohtml")
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, data)
 }
 
 // pageFuncs are the texts that the templates make of figures.
 func pageFuncs() template.FuncMap {
 	return template.FuncMap{
+		"css": func(names ...string) (all template.CSS, err error) {
+			for _, name := range names {
+				text, failed := pageFiles.ReadFile("page/" + name)
+				all, err = all+template.CSS(text), errors.Join(err, failed)
+			}
+			return all, err
+		},
+		"script": func() (template.JS, error) {
+			text, err := pageFiles.ReadFile("page/page.js")
+			return template.JS(text), err
+		},
 		"millionColumns": func() []string { return millionColumns },
 		"machine":        machineText, "self": selfText, "busy": busyText,
 		"sight":     func(r analyzed) string { return strings.Join(sight(r.Analysis, r.Record), " ") },
@@ -93,8 +101,6 @@ type analyzed struct {
 
 // page is what the template shows.
 type page struct {
-	Style    template.CSS
-	Script   template.JS
 	Millions []millionView
 	Answers  []answerView
 	More     []answerView
@@ -370,16 +376,3 @@ func brief(x float64) string {
 
 // tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
 func tiesUp(x float64) float64 { return x * (1 + 1e-12) }
-
-// joined is some files of the page, one after the other.
-func joined(names ...string) ([]byte, error) {
-	var all []byte
-	for _, name := range names {
-		part, err := pageFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, part...)
-	}
-	return all, nil
-}

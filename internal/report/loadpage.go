@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -47,21 +46,12 @@ type curve struct{ Class, Name, Path string }
 
 // LoadHTML writes the page. It is self-contained: no network, no scripts.
 func LoadHTML(w io.Writer, p LoadPage) error {
-	t, err := template.New("load.gohtml").Funcs(pageFuncs()).ParseFS(pageFiles, "page/load.gohtml")
-	if err != nil {
-		return err
-	}
-	style, err := joined("page/page.css", "page/load.css")
-	if err != nil {
-		return err
-	}
 	p.Started, p.Seconds = p.Started.UTC(), together(p.Seconds)
-	return t.Execute(w, struct {
+	return writePage(w, "load.gohtml", struct {
 		LoadPage
-		Style       template.CSS
 		Percentiles []string
 		Plots       []linePlot
-	}{p, template.CSS(style), []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, p.plots()})
+	}{p, []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, p.plots()})
 }
 
 // together joins neighbouring seconds until there are few enough. Joined seconds have the worst

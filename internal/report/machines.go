@@ -57,7 +57,7 @@ func (d *doc) machinesCase(m *verdict.Machines, rows []*verdict.MachinesRow) {
 		abreast = len(m.Names)
 	}
 	for from := 0; from < len(m.Names); from += abreast {
-		table(d, "", machinesColumns(m, from, min(from+abreast, len(m.Names)), d.Markdown || d.Wide), rows, func(r *verdict.MachinesRow, text string) string {
+		table(d, machinesColumns(m, from, min(from+abreast, len(m.Names)), d.Markdown || d.Wide), rows, func(r *verdict.MachinesRow, text string) string {
 			switch {
 			case r.Row.Role == record.RoleFloor:
 				return d.paint(dim, text)

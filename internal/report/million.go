@@ -60,7 +60,7 @@ func (d *doc) millions(views []millionView) {
 			c.left = i == 0 || title == ""
 			columns = append(columns, c)
 		}
-		table(d, "", columns, view.Rows, nil)
+		table(d, columns, view.Rows, nil)
 		d.printf("\n")
 	}
 }

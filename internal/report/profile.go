@@ -28,7 +28,7 @@ func Profile(w io.Writer, s *profile.Summary, form Form) error {
 		d.paragraph("", metricsText(m))
 	}
 	sites := worthy(s)
-	table(d, "", siteColumns(), sites, nil)
+	table(d, siteColumns(), sites, nil)
 	if small := len(s.Sites) - len(sites); small > 0 {
 		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
 	}
@@ -221,7 +221,7 @@ func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 	}
 	d.printf("\n")
 	d.title("What a change would save of all CPU time:")
-	table(d, "", savingColumns(), all, nil)
+	table(d, savingColumns(), all, nil)
 	d.note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
 }
 
@@ -264,7 +264,7 @@ func ProfileMoves(w io.Writer, m *profile.Moves, form Form) error {
 			return fmt.Sprintf("%s (%s to %s)", text(x.Moved.Value), text(x.Moved.Low), text(x.Moved.High))
 		}),
 	}
-	table(d, "", columns, append(m.Moves, m.Total), func(x profile.Move, text string) string {
+	table(d, columns, append(m.Moves, m.Total), func(x profile.Move, text string) string {
 		if x.Moved.Low <= 0 && x.Moved.High >= 0 {
 			return d.paint(dim, text)
 		}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"html/template"
 	"io"
 	"strings"
 
@@ -30,30 +29,21 @@ const (
 // ProfileHTML writes a page: a bar of the CPU time by stage, the tables, and a flame graph folded
 // to owners. It is self-contained: no network, no scripts.
 func ProfileHTML(w io.Writer, s *profile.Summary) error {
-	t, err := template.New("profile.gohtml").ParseFS(pageFiles, "page/profile.gohtml")
-	if err != nil {
-		return err
-	}
-	style, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return err
-	}
 	sites := worthy(s)
 	savings, _ := savingsOf(s, sites)
 	v := struct {
-		Style      template.CSS
 		Head, Rest string
 		Bar, Flame []tile
 		Height     float64
 		Tables     []pageTable
 		Checks     []string
-	}{Style: template.CSS(style), Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
+	}{Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
 	v.Tables = []pageTable{{"Where", cellsOf(siteColumns(), sites)}}
 	if len(savings) > 0 {
 		v.Tables = append(v.Tables, pageTable{"What a change would save of all CPU time", cellsOf(savingColumns(), savings)})
 	}
 	v.Flame = flameTiles(nil, s.Flame, 0, 0, &v.Height)
-	return t.Execute(w, v)
+	return writePage(w, "profile.gohtml", v)
 }
 
 // profileBar is all CPU time by stage.

@@ -99,7 +99,7 @@ func (d *doc) caseTable(c *verdict.CaseResult) {
 		columns = d.halved(columns, with)
 	}
 	if len(with) > 0 {
-		table(d, "", columns, with, d.cell)
+		table(d, columns, with, d.cell)
 	}
 	for _, r := range without {
 		d.item(r.Row.Contender, r.Reason())
@@ -125,7 +125,7 @@ func (d *doc) halved(columns []column[*verdict.Result], rows []*verdict.Result) 
 	if i < 0 || len(columns) <= widest {
 		return columns
 	}
-	table(d, "", columns[:i+1], rows, nil)
+	table(d, columns[:i+1], rows, nil)
 	return append(columns[:1:1], columns[i+1:]...)
 }
 

@@ -129,7 +129,7 @@ func (d *doc) changePoints(tr *trend.Trend) {
 		rows = append(rows, &tr.Changes[i])
 	}
 	point := func(c *trend.Change) *trend.Point { return &tr.Points[c.Point] }
-	table(d, "", []column[*trend.Change]{
+	table(d, []column[*trend.Change]{
 		figures("at", func(c *trend.Change) string { return fmt.Sprint(c.Point + 1) }),
 		texts("started", func(c *trend.Change) string { return startedText(point(c)) }),
 		texts("commit", func(c *trend.Change) string { return commitText(point(c).Commit) }),
@@ -177,7 +177,7 @@ func (d *doc) points(tr *trend.Trend, from int) {
 		interval = func(p *trend.Point) string { return known(p.Ratio, shortRatio) }
 	}
 	whole := func(n int64) string { return words.Integer(n) }
-	table(d, "", []column[int]{
+	table(d, []column[int]{
 		figures("#", func(i int) string { return fmt.Sprint(i + 1) }),
 		texts("started", of(startedText)),
 		texts("commit", of(func(p *trend.Point) string { return commitText(p.Commit) })),

@@ -20,7 +20,7 @@ func History(w io.Writer, entries []trend.Entry, form Form) error {
 			machines = append(machines, e.Machine)
 		}
 	}
-	table(d, "", []column[trend.Entry]{
+	table(d, []column[trend.Entry]{
 		figures("record", func(e trend.Entry) string { return fmt.Sprint(e.Record) }),
 		texts("started (UTC)", func(e trend.Entry) string { return startedText(&trend.Point{Started: e.Started}) }),
 		texts("commit", func(e trend.Entry) string { return commitText(e.Commit) }),
