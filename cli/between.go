@@ -16,19 +16,45 @@ import (
 
 // keptBetween is what differs between runs on a machine.
 type keptBetween struct {
-	Machine string
 	Between float64
 	Runs    int
 }
 
-func betweenFile() string { return filepath.Join(filepath.Dir(runsFolder), "between.json") }
+// keptFile is a file, beside the runs, of what was found out about this machine.
+func keptFile(name string) string { return filepath.Join(filepath.Dir(runsFolder), name+".json") }
+
+// keep keeps what was found out about a machine.
+func keep(name string, m *record.Machine, what any) error {
+	text, err := json.Marshal(map[string]any{"Machine": m.Identity(), "Found": what})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(keptFile(name)), 0o777); err != nil {
+		return err
+	}
+	return writeFile(keptFile(name), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// kept is what was kept of the machine, if anything was.
+func kept[T any](name string, m *record.Machine) (found T, ok bool) {
+	var file struct {
+		Machine string
+		Found   *T
+	}
+	text, err := os.ReadFile(keptFile(name))
+	if err != nil || json.Unmarshal(text, &file) != nil || file.Machine != m.Identity() || file.Found == nil {
+		return found, false
+	}
+	return *file.Found, true
+}
 
 // between is what intervals have added for what differs between runs on this machine, and what is
 // said of it.
 func between(m *record.Machine) (sd float64, said string) {
-	var kept keptBetween
-	text, err := os.ReadFile(betweenFile())
-	if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
+	if kept, ok := kept[keptBetween]("between", m); ok {
 		return kept.Between, fmt.Sprintf("intervals are those of a second run: ±%.1f%% is added, as %d runs on this machine differed", 196*kept.Between, kept.Runs)
 	}
 	return verdict.DefaultBetween, fmt.Sprintf("intervals are those of a second run: ±%.1f%% is added by default; `postage doctor --between RECORD...` finds out how much it is here", 196*verdict.DefaultBetween)
@@ -57,18 +83,7 @@ func doctorBetween(cmd *cobra.Command, files []string) error {
 	if found.Rows == 0 {
 		return errors.New("--between: no row has an interval in two of the records")
 	}
-	kept := keptBetween{records[0].Machine.Identity(), found.Between, len(records)}
-	text, err := json.Marshal(kept)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(betweenFile()), 0o777)
-	}
-	if err == nil {
-		err = writeFile(betweenFile(), func(w io.Writer) error {
-			_, err := w.Write(append(text, '\n'))
-			return err
-		})
-	}
-	if err != nil {
+	if err := keep("between", &records[0].Machine, keptBetween{found.Between, len(records)}); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d rows in %d runs: the largest estimate of a row is %.3f of its smallest\n", found.Rows, len(records), found.Apart)

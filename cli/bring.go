@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/bring"
+	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
 )
@@ -203,9 +204,9 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	}
 	ignored := ""
 	if n := len(schema.Missing); n > 0 {
-		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
+		ignored = fmt.Sprintf("; %s not there and not needed: %s", words.Counted(n, "import"), strings.Join(schema.Missing, ", "))
 	}
-	say(cmd, "%s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
+	say(cmd, "%s, %s reachable%s", words.Counted(normal.Messages, "message"), words.Counted(normal.Enums, "enum"), ignored)
 	for _, note := range schema.Notes {
 		say(cmd, "%s", note)
 	}
@@ -310,13 +311,6 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 	return do()
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
 // proveCommand has every row prove itself, for `bring`, and says on a line each before and after
@@ -339,20 +333,15 @@ func (p program) proveCommand() *cobra.Command {
 					continue
 				}
 				line := struct{ Row, Fault string }{e.Row(), e.Contender.NotPossible}
-				if line.Fault != "" {
-					if err := out.Encode(line); err != nil {
-						return err
+				err := out.Encode(line)
+				if line.Fault == "" && err == nil {
+					line.Fault = "ok"
+					if err := prove(cmd, &e.Contender); err != nil {
+						line.Fault, _, _ = strings.Cut(err.Error(), "\n")
 					}
-					continue
+					err = out.Encode(line)
 				}
-				if err := out.Encode(line); err != nil {
-					return err
-				}
-				line.Fault = "ok"
-				if err := prove(cmd, &e.Contender); err != nil {
-					line.Fault, _, _ = strings.Cut(err.Error(), "\n")
-				}
-				if err := out.Encode(line); err != nil {
+				if err != nil {
 					return err
 				}
 			}

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +61,9 @@ func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
 	}
 	return lab.Suite{}
 }
+
+// calibrationFile begins the name of what is kept of a calibration; the stage follows.
+const calibrationFile = "calibration-"
 
 // calibrationPattern begins what a calibration's record says it is of; the stage follows.
 const calibrationPattern = "doctor --calibrate --stage "
@@ -137,7 +137,7 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 	if err != nil || interrupted != nil {
 		return errors.Join(interrupted, err)
 	}
-	return keepCalibration(stage, &rec.Machine, calibrationLine(rec, found))
+	return keep(calibrationFile+stage, &rec.Machine, calibrationLine(rec, found))
 }
 
 // printCalibration prints what the calibration in a record found.
@@ -231,24 +231,6 @@ func longer(rec *record.Record, needed, wanted float64) time.Duration {
 	return took.Round(time.Minute)
 }
 
-// keptCalibration is the line of a stage's last calibration and the machine it is of.
-type keptCalibration struct{ Machine, Line string }
-
-func calibrationFile(stage string) string {
-	return filepath.Join(filepath.Dir(runsFolder), "calibration-"+stage+".json")
-}
-
-func keepCalibration(stage string, m *record.Machine, line string) error {
-	text, err := json.Marshal(keptCalibration{m.Identity(), line})
-	if err != nil {
-		return err
-	}
-	return writeFile(calibrationFile(stage), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-}
-
 // sayCalibrations prints what calibrations of the entries' stages found on this machine.
 func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine) {
 	said := map[string]bool{}
@@ -257,10 +239,8 @@ func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine)
 			continue
 		}
 		said[e.Stage] = true
-		var kept keptCalibration
-		text, err := os.ReadFile(calibrationFile(e.Stage))
-		if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
-			say(cmd, "calibrated: %s", kept.Line)
+		if line, ok := kept[string](calibrationFile+e.Stage, m); ok {
+			say(cmd, "calibrated: %s", line)
 		}
 	}
 }

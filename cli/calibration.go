@@ -13,7 +13,7 @@ import (
 // calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
 // of slowed contenders contain what they were slowed by.
 func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
-	c = &report.Calibration{Stage: stage, Slowdowns: []report.Slowdown{}}
+	c = &report.Calibration{Stage: stage}
 	margin := verdict.Margin(rec.Run.Precision)
 	falseAlarms, misses := 0, 0
 	var blocks, widths, needed []float64
@@ -52,15 +52,11 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 	if slices.Sort(needed); len(needed) > 0 {
 		c.Needed = needed[(95*len(needed)+99)/100-1]
 	}
-	for i, by := range lab.InjectedSlowdowns {
-		if slowed[i] == 0 {
-			continue
-		}
-		of := rate(found[i], slowed[i])
-		c.Slowdowns = append(c.Slowdowns, report.Slowdown{By: by, Found: of})
-		if of.Value >= 0.95 && c.Smallest == nil {
-			c.Smallest = &by
-		} else if of.Value < 0.95 {
+	c.Slowdowns = slowdowns(found, slowed)
+	for _, s := range c.Slowdowns {
+		if s.Found.Value >= 0.95 && c.Smallest == nil {
+			c.Smallest = &s.By
+		} else if s.Found.Value < 0.95 {
 			c.Smallest = nil // a larger one must be found as well
 		}
 	}
@@ -99,13 +95,18 @@ func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
 			}
 		}
 	}
-	g := report.CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: []report.Slowdown{}}
+	return report.CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
+}
+
+// slowdowns are how often each that was injected was found.
+func slowdowns(found, of []int) []report.Slowdown {
+	all := []report.Slowdown{}
 	for i, by := range lab.InjectedSlowdowns {
-		if slowed[i] > 0 {
-			g.Slowdowns = append(g.Slowdowns, report.Slowdown{By: by, Found: rate(found[i], slowed[i])})
+		if of[i] > 0 {
+			all = append(all, report.Slowdown{By: by, Found: rate(found[i], of[i])})
 		}
 	}
-	return g
+	return all
 }
 
 // sidesOf is the part of a calibration's record with some cases, as the record of a run against old
