@@ -25,22 +25,27 @@ func throughBroadcast(name string, reuse webpush.Reuse, key freshness, floor str
 			options := messageOptions(pad)
 			return maker{close: c.Close, many: func(i, n int, sink func(*http.Request)) error {
 				b.sink = sink
-				to := func(yield func(webpush.Subscription) bool) {
-					for k := range n {
-						if !yield(w.recipients[(i+k)%len(w.recipients)].sub) {
-							return
-						}
-					}
-				}
-				for _, result := range c.Broadcast(context.Background(), to, w.message, options) {
-					if result.Err != nil {
-						return result.Err
-					}
-				}
-				return nil
+				return toAll(c, n, func(k int) webpush.Subscription { return w.recipients[(i+k)%len(w.recipients)].sub }, w.message, options)
 			}}, nil
 		},
 	}
+}
+
+// toAll broadcasts a message to n subscriptions.
+func toAll(c *webpush.Client, n int, subscription func(i int) webpush.Subscription, message []byte, options webpush.Options) error {
+	to := func(yield func(webpush.Subscription) bool) {
+		for i := range n {
+			if !yield(subscription(i)) {
+				return
+			}
+		}
+	}
+	for _, result := range c.Broadcast(context.Background(), to, message, options) {
+		if result.Err != nil {
+			return result.Err
+		}
+	}
+	return nil
 }
 
 // broadcaster takes requests instead of sending them.

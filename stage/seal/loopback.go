@@ -184,19 +184,7 @@ func loopLibrary(s *serviceAddress, transport *http.Transport, reuse webpush.Reu
 	s.client = client
 	options, msg := messageOptions(false), message()
 	return func(origin, n int) error {
-		to := func(yield func(webpush.Subscription) bool) {
-			for i := range n {
-				if !yield(subs[origin][i%len(subs[origin])]) {
-					return
-				}
-			}
-		}
-		for _, result := range client.Broadcast(context.Background(), to, msg, options) {
-			if result.Err != nil {
-				return result.Err
-			}
-		}
-		return nil
+		return toAll(client, n, func(i int) webpush.Subscription { return subs[origin][i%len(subs[origin])] }, msg, options)
 	}, nil
 }
 
