@@ -130,7 +130,8 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 			return nil, err
 		}
 		source, err := profile.Read(name, file)
-		if err := errors.Join(err, file.Close()); err != nil {
+		_ = file.Close()
+		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, source)
@@ -255,18 +256,13 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	if err != nil {
 		return nil, err
 	}
-	var records []*record.Record
 	here := record.ThisMachine(0)
-	names := map[*record.Record]string{}
 	for _, file := range files {
 		if rec, err := record.Load(file); err == nil && rec.Machine.Identity() == here.Identity() {
-			records, names[rec] = append(records, rec), file
+			all = append(all, profile.CostsOf(rec, file))
 		}
 	}
-	slices.SortStableFunc(records, func(a, b *record.Record) int { return b.Run.Started.Compare(a.Run.Started) })
-	for _, rec := range records {
-		all = append(all, profile.CostsOf(rec, names[rec]))
-	}
+	slices.SortStableFunc(all, func(a, b *profile.Costs) int { return b.Measured.Compare(a.Measured) })
 	shipped, err := profile.ShippedCosts()
 	return append(all, shipped), err
 }

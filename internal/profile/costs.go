@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"postage/internal/verdict"
 	"postage/record"
@@ -18,8 +19,9 @@ var shippedCosts string
 
 // Costs are what contenders were measured to cost, case by case.
 type Costs struct {
-	From  string // "the shipped table"
-	cases []costCase
+	From     string // "the shipped table"
+	Measured time.Time
+	cases    []costCase
 }
 
 // costCase is a message with an operation, or another case.
@@ -36,7 +38,7 @@ type figure struct{ code, bytes, size, within float64 }
 // CostsOf takes the costs from a record: of its cases of encoding and decoding, and of Kubernetes'
 // serializers; of compression, what it adds to the same without; of storing, the client's CPU time.
 func CostsOf(rec *record.Record, from string) *Costs {
-	c := &Costs{From: from}
+	c := &Costs{From: from, Measured: rec.Run.Started}
 	for _, result := range verdict.Analyze(rec).Cases {
 		keys := record.KeysOf(result.Name)
 		one := costCase{stage: strings.ToLower(record.StageOf(result.Name)), does: keys.Get("op"), message: result.Name, rows: map[string]figure{}}

@@ -103,10 +103,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	places := map[place]*sums{}
 	at := func(stack []*frame) (*sums, place, bool) {
 		p, assist := a.of(stack)
-		if places[p] == nil {
-			places[p] = &sums{}
-		}
-		return places[p], p, assist
+		return held(places, p), p, assist
 	}
 	s := &Summary{Version: 1}
 	s.Flame = &Flame{Name: "all", Stage: other}
@@ -184,8 +181,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 	var messages, others sums
 	var by [unknown + 1]sums // what is no operation, by its kind
 	garbage, caused := &by[collector], 0.0
-	parts, sites := map[Key]*Site{}, map[place]*Site{}
-	tallies := map[*Site]*sums{}
+	parts, sites := map[Key]*sums{}, map[place]*sums{}
 	for p, x := range places {
 		of := &by[p.kind]
 		if p.kind == owned {
@@ -205,25 +201,14 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 			caused += code.assist
 		}
 		p.now = now[p.without()]
-		for _, site := range []*Site{held(parts, p.key()), held(sites, p)} {
-			if tallies[site] == nil {
-				tallies[site] = &sums{}
-			}
-			tallies[site].plus(code)
-		}
+		held(parts, p.key()).plus(code)
+		held(sites, p).plus(code)
 	}
 	s.Messages, s.Garbage, s.Own, s.Others = s.share(messages), s.share(*garbage), s.share(by[own]), s.share(others)
 	s.Runtime, s.Unknown = s.share(by[scheduler]), s.share(by[unknown])
 	if bytes > 0 && garbage.cpu > 0 {
 		caused /= garbage.cpu
 		s.MessagesGarbage = &caused
-	}
-	for key, site := range parts {
-		s.fill(site, key, tallies[site], bytes > 0)
-	}
-	for p, site := range sites {
-		site.name(&p)
-		s.fill(site, p.key(), tallies[site], bytes > 0)
 	}
 	s.list(parts, sites)
 }
@@ -253,18 +238,22 @@ func contenders(places map[place]*sums) map[place]string {
 	return now
 }
 
-// list sorts what was added up, the largest first.
-func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
-	for _, site := range parts {
-		if site.Stage == other {
-			s.Libraries = append(s.Libraries, site.Part)
-		} else {
-			s.Parts = append(s.Parts, site.Part)
+// list lists what was added up, the largest first.
+func (s *Summary) list(parts map[Key]*sums, sites map[place]*sums) {
+	for key, x := range parts {
+		of := &s.Parts
+		if key.Stage == other {
+			of = &s.Libraries
 		}
+		*of = append(*of, s.part(key, x))
 	}
-	for _, site := range sites {
+	for p, x := range sites {
+		site := Site{s.part(p.key(), x), p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now, nil, nil}
+		if site.Library[0] == '.' {
+			site.Library = "generated code"
+		}
 		if site.Stage != other && site.All() > 0 {
-			s.Sites = append(s.Sites, *site)
+			s.Sites = append(s.Sites, site)
 		}
 	}
 	slices.SortFunc(s.Parts, bySize)
@@ -274,17 +263,9 @@ func (s *Summary) list(parts map[Key]*Site, sites map[place]*Site) {
 	})
 }
 
-// name takes from a place what names it.
-func (site *Site) name(p *place) {
-	site.Library, site.Function, site.Package, site.File, site.Message, site.Now = p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now
-	if site.Library[0] == '.' {
-		site.Library = "generated code"
-	}
-}
-
-func held[K comparable](all map[K]*Site, key K) *Site {
+func held[K comparable](all map[K]*sums, key K) *sums {
 	if all[key] == nil {
-		all[key] = &Site{}
+		all[key] = &sums{}
 	}
 	return all[key]
 }
@@ -301,11 +282,12 @@ func (p *Part) All() float64 {
 	return p.Share.Value + *p.Garbage
 }
 
-func (s *Summary) fill(site *Site, key Key, x *sums, known bool) {
-	site.Part.Key, site.Share = key, s.share(*x)
-	if garbage := x.assist / s.total; known {
-		site.Garbage = &garbage
+func (s *Summary) part(key Key, x *sums) Part {
+	part := Part{Key: key, Share: s.share(*x)}
+	if garbage := x.assist / s.total; s.Allocated != nil {
+		part.Garbage = &garbage
 	}
+	return part
 }
 
 func (x *sums) plus(y sums) {
