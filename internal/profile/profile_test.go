@@ -168,8 +168,13 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// Ten samples are enough for an answer, whose interval says how little that is.
-func TestFewSamples(t *testing.T) {
+// Ten samples are enough for an answer, whose interval says how little that is; hundreds of
+// thousands have a narrow one.
+func TestSamples(t *testing.T) {
+	many := summaryOf(t, sourceOf(t, stacks("cpu", "79534 encoding/json.Unmarshal main.f", "720466 main.f"))).Messages
+	if math.Abs(many.Low-0.09876) > 1e-4 || math.Abs(many.High-0.10007) > 1e-4 {
+		t.Errorf("a tenth of 800,000 samples: %v", many)
+	}
 	s := summaryOf(t, sourceOf(t, stacks("cpu", "5 encoding/json.Unmarshal main.f", "5 main.f")))
 	if m := s.Messages; m.Value != 0.5 || m.Low > 0.2 || m.High < 0.8 {
 		t.Errorf("half of 10 samples: %v", m)

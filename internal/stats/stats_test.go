@@ -99,4 +99,14 @@ func TestClopperPearson(t *testing.T) {
 			t.Errorf("%d of %d: [%v, %v], R says [%v, %v]", r.k, r.n, low, high, r.low, r.high)
 		}
 	}
+	for _, k := range []int{0, 1, 5, 100, 5000, 9999, 10_000} { // where it goes over to Wilson's
+		low, high := ClopperPearson(k, 10_000, 0.95)
+		more, most := ClopperPearson(k+k/9999, 10_001, 0.95)
+		if math.Abs(low-more) > 0.15*(high-low) || math.Abs(high-most) > 0.15*(high-low) {
+			t.Errorf("%d of 10,000: [%v, %v], of one more [%v, %v]", k, low, high, more, most)
+		}
+	}
+	if low, high := ClopperPearson(400_000_000, 1_000_000_000, 0.95); math.Abs(low-0.39997) > 1e-6 || math.Abs(high-0.40003) > 1e-6 {
+		t.Errorf("of a milliard: [%v, %v]", low, high)
+	}
 }
