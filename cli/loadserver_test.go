@@ -87,12 +87,12 @@ func TestLoadLink(t *testing.T) {
 		}
 		var r struct {
 			Failed  int
-			Latency map[string]time.Duration `json:"latency_ns"`
+			Latency map[string]time.Duration `json:"latency_ns"` // none if the machine was too busy
 		}
 		if bad := json.Unmarshal(out, &r); bad != nil {
 			t.Fatal(proto, err, bad, &errs)
 		}
-		if took := r.Latency["p50"]; r.Failed != 0 || took < 20*time.Millisecond*999/1000 { // the histogram has three digits
+		if took, valid := r.Latency["p50"]; r.Failed != 0 || valid && took < 20*time.Millisecond*999/1000 { // the histogram has three digits
 			t.Errorf("%s: half of the answers within %v, %d failed", proto, took, r.Failed)
 		}
 	}

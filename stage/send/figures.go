@@ -48,8 +48,8 @@ func networkSays(_ *record.Record, c *verdict.CaseResult) []string {
 		switch {
 		case ratio.Low == 0:
 			text += fmt.Sprintf("%.0f%% of HTTP/2's time (no interval yet)", 100*ratio.Value)
-		case ratio.Low <= 1 && ratio.High >= 1:
-			text += fmt.Sprintf("about as long as HTTP/2 (%.0f to %.0f%% of its time)", 100*ratio.Low, 100*ratio.High)
+		case r.Verdict == verdict.Undecided || r.Verdict == verdict.Same:
+			text += fmt.Sprintf("%.0f to %.0f%% of HTTP/2's time, which decides nothing", 100*ratio.Low, 100*ratio.High)
 		default:
 			text += fmt.Sprintf("%.0f%% of HTTP/2's time (%.0f to %.0f)", 100*ratio.Value, 100*ratio.Low, 100*ratio.High)
 		}
