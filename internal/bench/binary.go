@@ -45,14 +45,18 @@ func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*
 	return b, err
 }
 
-// command returns what starts one layout with one benchmark.
-func (b *Binary) command(layout int, pattern string, cpu int, mode string) (arguments, environment []string) {
-	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.paniconexit0", "-test.timeout=0"}
+// arguments have a test binary run one benchmark with b.N = n, as go test does.
+func arguments(pattern string, n, cpu int) []string {
+	list := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0"}
 	if cpu > 0 {
-		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
+		list = append(list, "-test.cpu="+strconv.Itoa(cpu))
 	}
-	// As in go test.
-	return arguments, append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
+	return list
+}
+
+// command returns what starts one layout with one benchmark.
+func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args, environment []string) {
+	return append([]string{b.Layouts[layout]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
 }
 
 // Benchmark is a benchmark that was found by running it once.

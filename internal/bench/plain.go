@@ -31,11 +31,7 @@ var _ lab.Runner = (*plain)(nil)
 // run runs the benchmark with b.N = n. It returns its results, what else it printed, and how it
 // ended.
 func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, said string, err error) {
-	arguments := []string{"-test.run=^$", "-test.bench=" + p.pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.benchmem", "-test.paniconexit0", "-test.timeout=0"}
-	if p.cpu > 0 {
-		arguments = append(arguments, "-test.cpu="+strconv.Itoa(p.cpu))
-	}
-	out, trouble, err := p.binary.process(ctx, p.file, arguments, append([]string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))}, p.binary.Environment...))
+	out, trouble, err := p.binary.process(ctx, p.file, append(arguments(p.pattern, n, p.cpu), "-test.benchmem"), append([]string{"GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0))}, p.binary.Environment...))
 	reader := benchfmt.NewReader(strings.NewReader(out), p.file)
 	for reader.Scan() {
 		if r, ok := reader.Result().(*benchfmt.Result); ok {

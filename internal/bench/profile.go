@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -120,11 +119,8 @@ func (h *half) profile(ctx context.Context, block, n int, patience time.Duration
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))
 	defer cancel()
-	arguments := []string{"-test.run=^$", "-test.bench=" + h.of.pattern(), "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0", "-test.cpuprofile=" + f.Name()}
-	if h.cpu > 0 {
-		arguments = append(arguments, "-test.cpu="+strconv.Itoa(h.cpu))
-	}
-	said, trouble, err := h.binary.process(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments, h.binary.Environment)
+	args := append(arguments(h.of.pattern(), n, h.cpu), "-test.cpuprofile="+f.Name())
+	said, trouble, err := h.binary.process(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], args, h.binary.Environment)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	} else if err != nil {
