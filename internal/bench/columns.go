@@ -11,9 +11,8 @@ import (
 // differ only in the value of the key are one case.
 func (s *Set) columns(o Options, side *side, p Package) {
 	type group struct {
-		c     *lab.Case
-		of    []Benchmark
-		names []string // of the contenders: "codec=json"
+		c           *lab.Case
+		base, other []lab.Entry // the baseline with its control, and the rest
 	}
 	var groups []*group
 	byName := map[string]*group{}
@@ -38,27 +37,20 @@ func (s *Set) columns(o Options, side *side, p Package) {
 			g.c.Baseline = o.Column + "=" + o.Baseline
 			byName[of.Name], groups = g, append(groups, g)
 		}
-		g.of, g.names = append(g.of, one), append(g.names, name)
+		e := side.entry(g.c, p, one, 0)
+		if e.Contender.Name, e.Role = name, record.RoleContender; name != g.c.Baseline {
+			g.other = append(g.other, e)
+			continue
+		}
+		control := e
+		e.Role, control.Role, control.Contender.Name = record.RoleBaseline, record.RoleControl, o.Column+"=control"
+		g.base = append(g.base, e, control)
 	}
 	for _, g := range groups {
-		var others []lab.Entry
-		found := len(s.Entries)
-		for i, one := range g.of {
-			e := side.entry(g.c, p, one, 0)
-			e.Contender.Name, e.Role = g.names[i], record.RoleContender
-			if g.names[i] != g.c.Baseline {
-				others = append(others, e)
-				continue
-			}
-			e.Role = record.RoleBaseline
-			s.Entries = append(s.Entries, e)
-			e.Role, e.Contender.Name = record.RoleControl, o.Column+"=control"
-			s.Entries = append(s.Entries, e)
-		}
-		if len(s.Entries) == found {
+		if g.base == nil {
 			s.note("%s has no %s to compare with", g.c.Doc, g.c.Baseline)
 			continue
 		}
-		s.Entries = append(s.Entries, others...)
+		s.Entries = append(append(s.Entries, g.base...), g.other...)
 	}
 }
