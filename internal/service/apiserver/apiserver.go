@@ -4,13 +4,15 @@
 // There are four kinds:
 //
 //   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of
-//     kube-apiserver except what runs containers. Built from the module in generic/, a module of
-//     its own because it needs all of Kubernetes.
+//     kube-apiserver except what runs containers.
 //   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod
 //     and go.sum.
-//   - [Kubernetes], kube-apiserver itself with an etcd inside, built from the module in ../kubernetes/program. It serves
-//     what is about containers too, such as Deployments, but nothing here runs them: package kubernetes does.
+//   - [Kubernetes], kube-apiserver itself with an etcd inside. It serves what is about containers
+//     too, such as Deployments, but nothing here runs them: package kubernetes does.
 //   - [User], any cluster of the user's, named by a kubeconfig.
+//
+// Generic and Kubernetes are built from the module in ../kubernetes/program, a module of its own
+// because it needs all of Kubernetes.
 //
 // A server of the first three kinds is built once (see [Build]), runs as a process of its own on
 // loopback ports, and is gone after Stop, with its data. It is also gone after the calling process

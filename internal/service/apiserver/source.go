@@ -24,10 +24,13 @@ type program struct {
 // packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names
 // it as a tool.
 var packages = map[Kind][]string{
-	Generic:    {"."},
+	Generic:    {"./generic"},
 	KCP:        {"github.com/kcp-dev/kcp/cmd/kcp"},
 	Kubernetes: {".", "./pause"},
 }
+
+// programs is the nested module of what is made of Kubernetes.
+var programs = filepath.Join("internal", "service", "kubernetes", "program")
 
 func programOf(kind Kind) (*program, error) {
 	pkgs, ok := packages[kind]
@@ -38,9 +41,9 @@ func programOf(kind Kind) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	module := filepath.Join(source, "internal", "service", "apiserver", string(kind))
-	if kind == Kubernetes { // where package kubernetes has what else is needed to run pods
-		module = filepath.Join(source, "internal", "service", "kubernetes", "program")
+	module := filepath.Join(source, programs)
+	if kind == KCP {
+		module = filepath.Join(source, "internal", "service", "apiserver", "kcp")
 	}
 	return &program{kind: kind, source: source, module: module, packages: pkgs}, nil
 }
@@ -71,7 +74,7 @@ func sourceTree() (string, error) {
 
 // isSource does not ask for the module's name, which tools/rehome changes.
 func isSource(dir string) bool {
-	for _, name := range []string{"go.work", filepath.Join("internal", "service", "apiserver", string(Generic), "go.mod")} {
+	for _, name := range []string{"go.work", filepath.Join(programs, "go.mod")} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return false
 		}
