@@ -109,7 +109,7 @@ func TestRoundTrips(t *testing.T) {
 		s.reuse, s.resume = c.reuse, c.resume
 		operations := 2
 		if os.Getenv("POSTAGE_LONG") != "" {
-			operations = 10
+			operations = 5
 		}
 		got := firstByte(t, c.transport, s, operations)
 		beyond := float64(got)/float64(time.Duration(c.trips)*rtt) - 1
