@@ -19,6 +19,7 @@ const (
 	opDecode   op = "decode"
 	opReuse    op = "decode-reuse"
 	opValidate op = "validate"
+	opSome     op = "read-some"
 )
 
 // A codec is one contender's way to encode and decode one message. M is the message's plain struct,
@@ -28,7 +29,7 @@ type codec[M, V any] struct {
 	module   string            // path of the Go module that does the work
 	settings map[string]string // more settings, for readers of the record
 	form     bind.Form[M, V]
-	can      []op // operations that have rows; validate goes with decode
+	can      []op // operations that have rows; validate and read-some go with decode
 	// impossible gives the reason why an operation has no row.
 	impossible map[op]string
 	// insteadOf names a row that a reader might expect, and because says why it does not exist.
@@ -190,6 +191,7 @@ type message[M any] struct {
 	text  func(text string) (M, func(*M) string)
 	diff  func(got, want *M) string
 	read  func(v, m *M) (uint64, error)
+	some  func(v, m *M) (uint64, error) // of two fields; nil if the message has no such case
 	// marshal and unmarshal are protobuf's own functions, the reference for its wire format.
 	marshal   func(m *M) ([]byte, error)
 	unmarshal func(data []byte, m *M) error
@@ -251,7 +253,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 }
 
 func (c *codec[M, V]) does(o op) bool {
-	return slices.Contains(c.can, o) || o == opValidate && slices.Contains(c.can, opDecode)
+	return slices.Contains(c.can, o) || (o == opValidate || o == opSome) && slices.Contains(c.can, opDecode)
 }
 
 func checks(o op) string {
@@ -260,6 +262,8 @@ func checks(o op) string {
 		return "what was encoded decodes to the original, for every message of the corpus; protobuf agrees where the format is its own"
 	case opValidate:
 		return "every comparison of the timed loop finds the original, and decoding alone passes decode's proof"
+	case opSome:
+		return "the sum over the two fields is the original's, and the value passes decode's proof"
 	case opReuse:
 		return "as decode, with each message decoded over the one before it"
 	}
@@ -295,8 +299,11 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 		return in, nil
 	}
 	in.loop, in.run.keep, in.run.use = loops.decoder(o), o == opReuse, c.form.Read
-	if o == opValidate {
+	switch {
+	case o == opValidate:
 		in.run.use = c.form.Same
+	case o == opSome && !c.unread:
+		in.run.use = c.form.Some
 	}
 	in.run.inputs, err = in.encoded(in.run.originals)
 	if err != nil {
@@ -314,9 +321,9 @@ func (c *codec[M, V]) start() (loops[M, V], error) {
 	return c.open()
 }
 
-// values returns messages in the codec's form.
+// values returns messages in the codec's form, nil if it has none to encode.
 func (c *codec[M, V]) values(messages []M) []*V {
-	if c.build {
+	if c.build || c.form.From == nil {
 		return nil
 	}
 	values := make([]*V, len(messages))

@@ -20,7 +20,9 @@
 //   - encode: from the library's own Go value to bytes, into a kept buffer if the library can do
 //     that
 //   - decode: from bytes into a fresh value, every field of which is then read
-//   - decode-reuse: the same into a kept value, for libraries that can do that
+//   - read-some: the same, but two fields of an order's thirty are read, a text and a number inside
+//     a part: what formats are for that decode only what is asked for
+//   - decode-reuse: as decode, into a kept value, for libraries that can do that
 //   - validate: decode, then compare every field with the original
 //   - pack: encode and compress, then decompress, decode and read every field; each codec has a
 //     case of its own, which compares compressions with no compression

@@ -14,6 +14,7 @@ func figures() lab.Figures {
 		Verbs: map[string]string{
 			"encode":       "encode",
 			"decode":       "decode",
+			"read-some":    "decode and read two fields",
 			"decode-reuse": "decode into a used message",
 			"pack":         "pack",
 			"validate":     "decode and validate",

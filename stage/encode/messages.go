@@ -46,7 +46,7 @@ func ordersMessage() message[plain.Order] {
 	return message[plain.Order]{
 		name: "order", doc: "a business document of one to two kilobytes",
 		draw: drawOrder, count: 256, headline: true,
-		edges: orderEdges, text: orderText,
+		edges: orderEdges, text: orderText, some: bind.Order().Plain.Some,
 	}
 }
 

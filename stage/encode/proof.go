@@ -118,7 +118,11 @@ func (in *instance[M, V]) proveDecode(ctx context.Context) error {
 		if in.op == opValidate || in.codec.unread || in.msg.foreign {
 			continue
 		}
-		want, err := in.msg.read(original, original)
+		read := in.msg.read
+		if in.op == opSome {
+			read = in.msg.some
+		}
+		want, err := read(original, original)
 		if err != nil {
 			return err
 		}

@@ -18,8 +18,10 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
 		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
@@ -42,8 +44,10 @@ func kitOfBlob() kit[plain.Blob] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
 		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
@@ -66,8 +70,62 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
 		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
+		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
+		"pbhook":      {pbFastHook(k.Hooked)},
+		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
+		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
+		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+	}
+	return of
+}
+
+func kitOfNotice() kit[plain.Notice] {
+	k := bind.Notice()
+	of := kit[plain.Notice]{plain: k.Plain}
+	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
+	of.generated = map[string][]contender[plain.Notice]{
+		"capnp":       {capnProto(k.Capnp)},
+		"easyjson":    {easyJSON(k.Plain)},
+		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
+		"flatbuffers": {flatBuffers(k.Flatbuffers)},
+		"grpcgateway": {grpcGateway(k.Protobuf)},
+		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
+		"msgp":        {msgPack(k.Plain)},
+		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
+		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
+		"pbhook":      {pbFastHook(k.Hooked)},
+		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
+		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
+		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+	}
+	return of
+}
+
+func kitOfNoticeNew() kit[plain.NoticeNew] {
+	k := bind.NoticeNew()
+	of := kit[plain.NoticeNew]{plain: k.Plain}
+	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
+	of.generated = map[string][]contender[plain.NoticeNew]{
+		"capnp":       {capnProto(k.Capnp)},
+		"easyjson":    {easyJSON(k.Plain)},
+		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
+		"flatbuffers": {flatBuffers(k.Flatbuffers)},
+		"grpcgateway": {grpcGateway(k.Protobuf)},
+		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
+		"msgp":        {msgPack(k.Plain)},
+		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
@@ -90,8 +148,10 @@ func kitOfOrder() kit[plain.Order] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
 		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
@@ -114,8 +174,10 @@ func kitOfTiny() kit[plain.Tiny] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
+		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
 		"mus":         {musFormat(k.Plain, k.Mus)},
+		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},

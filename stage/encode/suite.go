@@ -37,6 +37,8 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 	return slices.Concat(
 		these(memcpy(msg)),
 		k.generated["protobuf"],
+		k.generated["opaque"],
+		k.generated["lazy"],
 		k.generated["vtprotobuf"],
 		k.generated["vtpool"],
 		k.generated["pbfast"],
@@ -81,7 +83,10 @@ func cases[M any](k kit[M], msg message[M], extra ...contender[M]) []lab.Case {
 // casesOf returns the cases of a message with rows for these contenders.
 func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	var out []lab.Case
-	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
+	for _, o := range []op{opEncode, opDecode, opSome, opReuse, opValidate} {
+		if o == opSome && msg.some == nil {
+			continue
+		}
 		doc := question(o, msg.doc)
 		if msg.foreign {
 			if o != opEncode && o != opDecode {
@@ -115,6 +120,8 @@ func question(o op, doc string) string {
 	switch o {
 	case opEncode:
 		return "What does it cost to encode " + doc + "?"
+	case opSome:
+		return "What does it cost to decode " + doc + " into a fresh value, and to read two of its fields?"
 	case opReuse:
 		return "What does it cost to decode " + doc + " into a kept value, and to read every field?"
 	case opValidate:

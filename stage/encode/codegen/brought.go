@@ -51,6 +51,8 @@ var parts = []part{
 	{"pbfast", writePBFast, []string{"pb/*_pbfast.pb.go"}},
 	{"pbhook", with(writePbfast, hookForm), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"pbpool", with(writePool, poolForm), []string{"pbpool/*", "bind/pbpool_gen.go"}},
+	{"pbopaque", ours(with(writeOpaque, opaqueForm)), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
+	{"pblazy", ours(with(writeLazy, lazyForm)), []string{"pblazy/*", "bind/pblazy_gen.go"}},
 	{"polymsg", with(writePolyglot, polyglotForm), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", binding(writeEasyproto, "easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", binding(writeHyperpb, "hyperpb"), []string{"bind/hyperpb_gen.go"}},
@@ -70,6 +72,17 @@ func binding(write func(*schema, string) error, name string) func(*schema, strin
 func with(write func(*schema, string) error, form structForm) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		return errors.Join(write(s, internal), binding(form.write, form.Pkg)(s, internal))
+	}
+}
+
+// ours writes what a brought message does not have: compiling protobuf's code for it twice more
+// would take too long.
+func ours(write func(*schema, string) error) func(*schema, string) error {
+	return func(s *schema, internal string) error {
+		if s.brought {
+			return errors.New("not measured: generated for Postage's own messages only")
+		}
+		return write(s, internal)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -49,6 +50,50 @@ func writePool(s *schema, internal string) error {
 		return err
 	}
 	return s.runPlugin("protoc-gen-go-vtproto", strings.Join(parameters, ","), dir, pool)
+}
+
+// writeOpaque writes package pbopaque, whose messages have methods in place of fields, and pbfast's
+// methods on them.
+func writeOpaque(s *schema, internal string) error {
+	return writeMethods(s, internal, "pbopaque", false)
+}
+
+// writeLazy writes package pblazy: the same, and parts are decoded when they are asked for. pbfast
+// leaves such messages to protobuf.
+func writeLazy(s *schema, internal string) error {
+	return writeMethods(s, internal, "pblazy", true)
+}
+
+func writeMethods(s *schema, internal, pkg string, lazy bool) error {
+	files := protobufFiles(s, "postage.encode."+strings.TrimPrefix(pkg, "pb"), pkg)
+	dir := filepath.Join(internal, pkg)
+	if err := clear(dir, "*.go"); err != nil {
+		return err
+	}
+	if lazy {
+		for _, file := range files {
+			for _, message := range file.MessageType {
+				makeLazy(message)
+			}
+		}
+	}
+	const level = "default_api_level=API_OPAQUE"
+	if err := s.runPlugin("protoc-gen-go", level, dir, files); err != nil || lazy {
+		return err
+	}
+	return s.runPluginOn(s.pbfastPlugin(), "hook=false,"+level, dir, files)
+}
+
+// makeLazy marks all fields that hold messages, except maps.
+func makeLazy(message *descriptorpb.DescriptorProto) {
+	for _, field := range message.Field {
+		entry := slices.ContainsFunc(message.NestedType, func(nested *descriptorpb.DescriptorProto) bool {
+			return strings.HasSuffix(field.GetTypeName(), "."+message.GetName()+"."+nested.GetName())
+		})
+		if field.GetType() == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE && !entry {
+			field.Options = &descriptorpb.FieldOptions{Lazy: proto.Bool(true)}
+		}
+	}
 }
 
 // protobufFiles returns the schema's files, moved to another protobuf package and Go package.

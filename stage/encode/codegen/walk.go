@@ -1,7 +1,9 @@
 package codegen
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -23,6 +25,7 @@ type form struct {
 type walk struct {
 	*form
 	Verb    string
+	Some    bool // Read is of two fields only
 	Message protoreflect.MessageDescriptor
 	Field   protoreflect.FieldDescriptor // which it is at
 
@@ -36,6 +39,57 @@ func (f *form) Walk(verb string, md protoreflect.MessageDescriptor) (string, err
 	return render("walk", walk{form: f, Verb: verb, Message: md})
 }
 
+// Some is a function that reads two fields of a root message, which has the signature of bind.Form.
+func (f *form) Some(md protoreflect.MessageDescriptor) (string, error) {
+	return render("walk", walk{form: f, Verb: "Read", Some: true, Message: md})
+}
+
+// Fields are those that the function is about. Some is about the first text, or another value if
+// there is none, and the last part.
+func (w walk) Fields() []protoreflect.FieldDescriptor {
+	if !w.Some {
+		return fieldsOf(w.Message)
+	}
+	var text, value, part protoreflect.FieldDescriptor
+	for _, fd := range fieldsOf(w.Message) {
+		switch {
+		case shapeOf(fd) != single:
+		case isMessage(fd):
+			if lastValue(fd.Message()) != nil {
+				part = fd
+			}
+		case text == nil && fd.Kind() == protoreflect.StringKind:
+			text = fd
+		case value == nil:
+			value = fd
+		}
+	}
+	return slices.DeleteFunc([]protoreflect.FieldDescriptor{cmp.Or(text, value), part}, func(fd protoreflect.FieldDescriptor) bool { return fd == nil })
+}
+
+// lastValue is the last field with a value that a message always has, nil if there is none.
+func lastValue(md protoreflect.MessageDescriptor) (last protoreflect.FieldDescriptor) {
+	for _, fd := range fieldsOf(md) {
+		if shapeOf(fd) == single && !isMessage(fd) {
+			last = fd
+		}
+	}
+	return last
+}
+
+// Inner reads the last value of a part.
+func (w walk) Inner() (string, error) {
+	begin := "{\nv := " + w.X
+	if w.Pointers {
+		begin = "if v := " + w.X + "; v != nil {"
+	}
+	if w.name == "hyperpb" {
+		begin += "\nf := f.in" + goName(w.Field)
+	}
+	code, err := w.Visit(lastValue(w.Of.Message()))
+	return begin + "\n" + code + "\n}", err
+}
+
 // Visit is the code for one field.
 func (w walk) Visit(fd protoreflect.FieldDescriptor) (string, error) {
 	w.Field, w.Of, w.Plain = fd, fd, "m."+goName(fd)
@@ -44,10 +98,14 @@ func (w walk) Visit(fd protoreflect.FieldDescriptor) (string, error) {
 
 // Head is how the function begins.
 func (w walk) Head() string {
-	if w.name == "hyperpb" {
-		return fmt.Sprintf("func (f *hyper%s) %s(v protoreflect.Message", w.Message.Name(), strings.ToLower(w.Verb))
+	name, pointer := w.Verb, w.Type
+	if w.Some {
+		name, pointer = "Some", "*"+strings.TrimPrefix(w.Type, "*")
 	}
-	return fmt.Sprintf("func %s%s%s(v %s%s", w.prefix, w.Verb, w.Message.Name(), w.Type, w.Message.Name())
+	if w.name == "hyperpb" {
+		return fmt.Sprintf("func (f *hyper%s) %s(v protoreflect.Message", w.Message.Name(), strings.ToLower(name))
+	}
+	return fmt.Sprintf("func %s%s%s(v %s%s", w.prefix, name, w.Message.Name(), pointer, w.Message.Name())
 }
 
 // Call is the function of a part.

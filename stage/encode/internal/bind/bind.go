@@ -27,6 +27,8 @@ type Form[M, V any] struct {
 	// Read reads every field of v and returns a sum over them, which is the same in all forms. It
 	// ignores m, which gives Read and Same the same signature.
 	Read func(v *V, m *M) (uint64, error)
+	// Some is like Read, but reads two fields: a text, and the last value of a part.
+	Some func(v *V, m *M) (uint64, error)
 	// Same compares every field of v with m and returns 1 if all are equal, else 0.
 	Same func(v *V, m *M) (uint64, error)
 }
@@ -49,18 +51,18 @@ type Hyperpb[M any] struct {
 // Capnp builds and reads a message in Cap'n Proto. Its messages exist only in encoded form, so
 // there is no From: Build is part of encoding.
 type Capnp[M, V any] struct {
-	Build      func(m *M, seg *capnp.Segment) error
-	Root       func(msg *capnp.Message, v *V) error
-	To         func(v *V, m *M) error
-	Read, Same func(v *V, m *M) (uint64, error)
+	Build            func(m *M, seg *capnp.Segment) error
+	Root             func(msg *capnp.Message, v *V) error
+	To               func(v *V, m *M) error
+	Read, Some, Same func(v *V, m *M) (uint64, error)
 }
 
 // Flatbuffers builds and reads a message in FlatBuffers. As with Capnp, Build is part of encoding.
 type Flatbuffers[M, V any] struct {
-	Build      func(m *M, b *FlatBuilder)
-	Root       func(data []byte, v *V)
-	To         func(v *V, m *M) error
-	Read, Same func(v *V, m *M) (uint64, error)
+	Build            func(m *M, b *FlatBuilder)
+	Root             func(data []byte, v *V)
+	To               func(v *V, m *M) error
+	Read, Some, Same func(v *V, m *M) (uint64, error)
 }
 
 // A FlatBuilder is a FlatBuffers builder with a stack for the offsets of parts that wait for their

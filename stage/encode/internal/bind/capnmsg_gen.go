@@ -591,6 +591,531 @@ func capnMatchMetrics(v capnmsg.Metrics, m *plain.Metrics) (bool, error) {
 	return true, nil
 }
 
+func capnBuildNotice(m *plain.Notice, v capnmsg.Notice) error {
+	v.SetSerial(m.Serial)
+	if err := v.SetTitle(m.Title); err != nil {
+		return err
+	}
+	{
+		part, err := v.NewPart()
+		if err != nil {
+			return err
+		}
+		if err := capnBuildNoticePart(&m.Part, part); err != nil {
+			return err
+		}
+	}
+	{
+		list, err := v.NewParts(int32(len(m.Parts)))
+		if err != nil {
+			return err
+		}
+		for i := range m.Parts {
+			if err := capnBuildNoticePart(&m.Parts[i], list.At(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func capnToNotice(v capnmsg.Notice, m *plain.Notice) error {
+	*m = plain.Notice{}
+	{
+		x := v.Serial()
+		m.Serial = x
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return err
+		}
+		m.Title = string(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return err
+		}
+		if err := capnToNoticePart(x, &m.Part); err != nil {
+			return err
+		}
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return err
+		}
+		m.Parts = make([]plain.NoticePart, list.Len())
+		for i := range list.Len() {
+			x := list.At(i)
+			if err := capnToNoticePart(x, &m.Parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func capnReadNotice(v capnmsg.Notice) (sum uint64, err error) {
+	{
+		x := v.Serial()
+		sum += uint64(x)
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return 0, err
+		}
+		n, err := capnReadNoticePart(x)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return 0, err
+		}
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			x := list.At(i)
+			n, err := capnReadNoticePart(x)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+func capnMatchNotice(v capnmsg.Notice, m *plain.Notice) (bool, error) {
+	{
+		x := v.Serial()
+		if !(x == m.Serial) {
+			return false, nil
+		}
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Title) {
+			return false, nil
+		}
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return false, err
+		}
+		if same, err := capnMatchNoticePart(x, &m.Part); !same {
+			return false, err
+		}
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return false, err
+		}
+		if list.Len() != len(m.Parts) {
+			return false, nil
+		}
+		for i := range list.Len() {
+			x := list.At(i)
+			if same, err := capnMatchNoticePart(x, &m.Parts[i]); !same {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func capnBuildNoticePart(m *plain.NoticePart, v capnmsg.NoticePart) error {
+	if err := v.SetName(m.Name); err != nil {
+		return err
+	}
+	v.SetAmount(m.Amount)
+	return nil
+}
+
+func capnToNoticePart(v capnmsg.NoticePart, m *plain.NoticePart) error {
+	*m = plain.NoticePart{}
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return err
+		}
+		m.Name = string(x)
+	}
+	{
+		x := v.Amount()
+		m.Amount = x
+	}
+	return nil
+}
+
+func capnReadNoticePart(v capnmsg.NoticePart) (sum uint64, err error) {
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x := v.Amount()
+		sum += uint64(x)
+	}
+	return sum, nil
+}
+
+func capnMatchNoticePart(v capnmsg.NoticePart, m *plain.NoticePart) (bool, error) {
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Name) {
+			return false, nil
+		}
+	}
+	{
+		x := v.Amount()
+		if !(x == m.Amount) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func capnBuildNoticeNew(m *plain.NoticeNew, v capnmsg.NoticeNew) error {
+	v.SetSerial(m.Serial)
+	if err := v.SetTitle(m.Title); err != nil {
+		return err
+	}
+	{
+		part, err := v.NewPart()
+		if err != nil {
+			return err
+		}
+		if err := capnBuildNoticeNewPart(&m.Part, part); err != nil {
+			return err
+		}
+	}
+	{
+		list, err := v.NewParts(int32(len(m.Parts)))
+		if err != nil {
+			return err
+		}
+		for i := range m.Parts {
+			if err := capnBuildNoticeNewPart(&m.Parts[i], list.At(i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := v.SetNote(m.Note); err != nil {
+		return err
+	}
+	{
+		list, err := v.NewTags(int32(len(m.Tags)))
+		if err != nil {
+			return err
+		}
+		for i := range m.Tags {
+			if err := list.Set(i, m.Tags[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func capnToNoticeNew(v capnmsg.NoticeNew, m *plain.NoticeNew) error {
+	*m = plain.NoticeNew{}
+	{
+		x := v.Serial()
+		m.Serial = x
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return err
+		}
+		m.Title = string(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return err
+		}
+		if err := capnToNoticeNewPart(x, &m.Part); err != nil {
+			return err
+		}
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return err
+		}
+		m.Parts = make([]plain.NoticeNewPart, list.Len())
+		for i := range list.Len() {
+			x := list.At(i)
+			if err := capnToNoticeNewPart(x, &m.Parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	{
+		x, err := v.NoteBytes()
+		if err != nil {
+			return err
+		}
+		m.Note = string(x)
+	}
+	{
+		list, err := v.Tags()
+		if err != nil {
+			return err
+		}
+		m.Tags = make([]string, list.Len())
+		for i := range list.Len() {
+			x, err := list.BytesAt(i)
+			if err != nil {
+				return err
+			}
+			m.Tags[i] = string(x)
+		}
+	}
+	return nil
+}
+
+func capnReadNoticeNew(v capnmsg.NoticeNew) (sum uint64, err error) {
+	{
+		x := v.Serial()
+		sum += uint64(x)
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return 0, err
+		}
+		n, err := capnReadNoticeNewPart(x)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return 0, err
+		}
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			x := list.At(i)
+			n, err := capnReadNoticeNewPart(x)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	{
+		x, err := v.NoteBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		list, err := v.Tags()
+		if err != nil {
+			return 0, err
+		}
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			x, err := list.BytesAt(i)
+			if err != nil {
+				return 0, err
+			}
+			sum += Text(x)
+		}
+	}
+	return sum, nil
+}
+
+func capnMatchNoticeNew(v capnmsg.NoticeNew, m *plain.NoticeNew) (bool, error) {
+	{
+		x := v.Serial()
+		if !(x == m.Serial) {
+			return false, nil
+		}
+	}
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Title) {
+			return false, nil
+		}
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return false, err
+		}
+		if same, err := capnMatchNoticeNewPart(x, &m.Part); !same {
+			return false, err
+		}
+	}
+	{
+		list, err := v.Parts()
+		if err != nil {
+			return false, err
+		}
+		if list.Len() != len(m.Parts) {
+			return false, nil
+		}
+		for i := range list.Len() {
+			x := list.At(i)
+			if same, err := capnMatchNoticeNewPart(x, &m.Parts[i]); !same {
+				return false, err
+			}
+		}
+	}
+	{
+		x, err := v.NoteBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Note) {
+			return false, nil
+		}
+	}
+	{
+		list, err := v.Tags()
+		if err != nil {
+			return false, err
+		}
+		if list.Len() != len(m.Tags) {
+			return false, nil
+		}
+		for i := range list.Len() {
+			x, err := list.BytesAt(i)
+			if err != nil {
+				return false, err
+			}
+			if !(string(x) == m.Tags[i]) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+func capnBuildNoticeNewPart(m *plain.NoticeNewPart, v capnmsg.NoticeNewPart) error {
+	if err := v.SetName(m.Name); err != nil {
+		return err
+	}
+	v.SetAmount(m.Amount)
+	if err := v.SetUnit(m.Unit); err != nil {
+		return err
+	}
+	return nil
+}
+
+func capnToNoticeNewPart(v capnmsg.NoticeNewPart, m *plain.NoticeNewPart) error {
+	*m = plain.NoticeNewPart{}
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return err
+		}
+		m.Name = string(x)
+	}
+	{
+		x := v.Amount()
+		m.Amount = x
+	}
+	{
+		x, err := v.UnitBytes()
+		if err != nil {
+			return err
+		}
+		m.Unit = string(x)
+	}
+	return nil
+}
+
+func capnReadNoticeNewPart(v capnmsg.NoticeNewPart) (sum uint64, err error) {
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x := v.Amount()
+		sum += uint64(x)
+	}
+	{
+		x, err := v.UnitBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	return sum, nil
+}
+
+func capnMatchNoticeNewPart(v capnmsg.NoticeNewPart, m *plain.NoticeNewPart) (bool, error) {
+	{
+		x, err := v.NameBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Name) {
+			return false, nil
+		}
+	}
+	{
+		x := v.Amount()
+		if !(x == m.Amount) {
+			return false, nil
+		}
+	}
+	{
+		x, err := v.UnitBytes()
+		if err != nil {
+			return false, err
+		}
+		if !(string(x) == m.Unit) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 func capnBuildOrder(m *plain.Order, v capnmsg.Order) error {
 	v.SetSerial(m.Serial)
 	if err := v.SetReference(m.Reference); err != nil {
@@ -1690,6 +2215,30 @@ func capnMatchTiny(v capnmsg.Tiny, m *plain.Tiny) (bool, error) {
 	return true, nil
 }
 
+func capnSomeBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	{
+		x, err := v.MessageTextBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.EnumMessage()
+		if err != nil {
+			return 0, err
+		}
+		{
+			v := x
+			{
+				x := v.Embedded()
+				sum += uint64(x)
+			}
+		}
+	}
+	return sum, nil
+}
+
 func capnBuildRootBenchmark(m *plain.Benchmark, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootBenchmark(seg)
 	if err != nil {
@@ -1707,6 +2256,17 @@ func capnSameBenchmark(v *capnmsg.Benchmark, m *plain.Benchmark) (uint64, error)
 	return bit(same), err
 }
 
+func capnSomeBlob(v *capnmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
+	{
+		x, err := v.Data()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	return sum, nil
+}
+
 func capnBuildRootBlob(m *plain.Blob, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootBlob(seg)
 	if err != nil {
@@ -1720,6 +2280,17 @@ func capnUseBlob(v *capnmsg.Blob, _ *plain.Blob) (uint64, error) { return capnRe
 func capnSameBlob(v *capnmsg.Blob, m *plain.Blob) (uint64, error) {
 	same, err := capnMatchBlob(*v, m)
 	return bit(same), err
+}
+
+func capnSomeMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	{
+		x, err := v.SeriesBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	return sum, nil
 }
 
 func capnBuildRootMetrics(m *plain.Metrics, seg *capnp.Segment) error {
@@ -1737,6 +2308,113 @@ func capnSameMetrics(v *capnmsg.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(same), err
 }
 
+func capnSomeNotice(v *capnmsg.Notice, _ *plain.Notice) (sum uint64, err error) {
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return 0, err
+		}
+		{
+			v := x
+			{
+				x := v.Amount()
+				sum += uint64(x)
+			}
+		}
+	}
+	return sum, nil
+}
+
+func capnBuildRootNotice(m *plain.Notice, seg *capnp.Segment) error {
+	v, err := capnmsg.NewRootNotice(seg)
+	if err != nil {
+		return err
+	}
+	return capnBuildNotice(m, v)
+}
+
+func capnUseNotice(v *capnmsg.Notice, _ *plain.Notice) (uint64, error) { return capnReadNotice(*v) }
+
+func capnSameNotice(v *capnmsg.Notice, m *plain.Notice) (uint64, error) {
+	same, err := capnMatchNotice(*v, m)
+	return bit(same), err
+}
+
+func capnSomeNoticeNew(v *capnmsg.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	{
+		x, err := v.TitleBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.Part()
+		if err != nil {
+			return 0, err
+		}
+		{
+			v := x
+			{
+				x, err := v.UnitBytes()
+				if err != nil {
+					return 0, err
+				}
+				sum += Text(x)
+			}
+		}
+	}
+	return sum, nil
+}
+
+func capnBuildRootNoticeNew(m *plain.NoticeNew, seg *capnp.Segment) error {
+	v, err := capnmsg.NewRootNoticeNew(seg)
+	if err != nil {
+		return err
+	}
+	return capnBuildNoticeNew(m, v)
+}
+
+func capnUseNoticeNew(v *capnmsg.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return capnReadNoticeNew(*v)
+}
+
+func capnSameNoticeNew(v *capnmsg.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	same, err := capnMatchNoticeNew(*v, m)
+	return bit(same), err
+}
+
+func capnSomeOrder(v *capnmsg.Order, _ *plain.Order) (sum uint64, err error) {
+	{
+		x, err := v.ReferenceBytes()
+		if err != nil {
+			return 0, err
+		}
+		sum += Text(x)
+	}
+	{
+		x, err := v.Total()
+		if err != nil {
+			return 0, err
+		}
+		{
+			v := x
+			{
+				x := v.MinorUnits()
+				sum += uint64(x)
+			}
+		}
+	}
+	return sum, nil
+}
+
 func capnBuildRootOrder(m *plain.Order, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootOrder(seg)
 	if err != nil {
@@ -1750,6 +2428,14 @@ func capnUseOrder(v *capnmsg.Order, _ *plain.Order) (uint64, error) { return cap
 func capnSameOrder(v *capnmsg.Order, m *plain.Order) (uint64, error) {
 	same, err := capnMatchOrder(*v, m)
 	return bit(same), err
+}
+
+func capnSomeTiny(v *capnmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	{
+		x := v.Serial()
+		sum += uint64(x)
+	}
+	return sum, nil
 }
 
 func capnBuildRootTiny(m *plain.Tiny, seg *capnp.Segment) error {

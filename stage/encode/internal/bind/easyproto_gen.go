@@ -451,6 +451,382 @@ func easyUnmarshalAliasMetrics(m *plain.Metrics, src []byte) (err error) {
 	return nil
 }
 
+func easyMarshalNotice(m *plain.Notice, mm *easyproto.MessageMarshaler) {
+	mm.AppendUint64(1, m.Serial)
+	mm.AppendString(2, m.Title)
+	easyMarshalNoticePart(&m.Part, mm.AppendMessage(3))
+	for i := range m.Parts {
+		easyMarshalNoticePart(&m.Parts[i], mm.AppendMessage(4))
+	}
+}
+
+func easyResetNotice(m *plain.Notice) {
+	m.Serial = 0
+	m.Title = ""
+	easyResetNoticePart(&m.Part)
+	m.Parts = m.Parts[:0]
+}
+
+func easyUnmarshalNotice(m *plain.Notice, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in Notice: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.Uint64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.serial")
+			}
+			m.Serial = x
+		case 2:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.title")
+			}
+			m.Title = strings.Clone(x)
+		case 3:
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.part")
+			}
+			if err := easyUnmarshalNoticePart(&m.Part, data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.Notice.part: %w", err)
+			}
+		case 4:
+			if n := len(m.Parts); n < cap(m.Parts) {
+				m.Parts = m.Parts[:n+1]
+				easyResetNoticePart(&m.Parts[n])
+			} else {
+				m.Parts = append(m.Parts, plain.NoticePart{})
+			}
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.parts")
+			}
+			if err := easyUnmarshalNoticePart(&m.Parts[len(m.Parts)-1], data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.Notice.parts: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func easyUnmarshalAliasNotice(m *plain.Notice, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in Notice: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.Uint64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.serial")
+			}
+			m.Serial = x
+		case 2:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.title")
+			}
+			m.Title = x
+		case 3:
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.part")
+			}
+			if err := easyUnmarshalAliasNoticePart(&m.Part, data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.Notice.part: %w", err)
+			}
+		case 4:
+			if n := len(m.Parts); n < cap(m.Parts) {
+				m.Parts = m.Parts[:n+1]
+				easyResetNoticePart(&m.Parts[n])
+			} else {
+				m.Parts = append(m.Parts, plain.NoticePart{})
+			}
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.Notice.parts")
+			}
+			if err := easyUnmarshalAliasNoticePart(&m.Parts[len(m.Parts)-1], data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.Notice.parts: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func easyMarshalNoticePart(m *plain.NoticePart, mm *easyproto.MessageMarshaler) {
+	mm.AppendString(1, m.Name)
+	mm.AppendInt64(2, m.Amount)
+}
+
+func easyResetNoticePart(m *plain.NoticePart) {
+	m.Name = ""
+	m.Amount = 0
+}
+
+func easyUnmarshalNoticePart(m *plain.NoticePart, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticePart: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticePart.name")
+			}
+			m.Name = strings.Clone(x)
+		case 2:
+			x, ok := fc.Int64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticePart.amount")
+			}
+			m.Amount = x
+		}
+	}
+	return nil
+}
+
+func easyUnmarshalAliasNoticePart(m *plain.NoticePart, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticePart: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticePart.name")
+			}
+			m.Name = x
+		case 2:
+			x, ok := fc.Int64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticePart.amount")
+			}
+			m.Amount = x
+		}
+	}
+	return nil
+}
+
+func easyMarshalNoticeNew(m *plain.NoticeNew, mm *easyproto.MessageMarshaler) {
+	mm.AppendUint64(1, m.Serial)
+	mm.AppendString(2, m.Title)
+	easyMarshalNoticeNewPart(&m.Part, mm.AppendMessage(3))
+	for i := range m.Parts {
+		easyMarshalNoticeNewPart(&m.Parts[i], mm.AppendMessage(4))
+	}
+	mm.AppendString(5, m.Note)
+	for _, x := range m.Tags {
+		mm.AppendString(6, x)
+	}
+}
+
+func easyResetNoticeNew(m *plain.NoticeNew) {
+	m.Serial = 0
+	m.Title = ""
+	easyResetNoticeNewPart(&m.Part)
+	m.Parts = m.Parts[:0]
+	m.Note = ""
+	m.Tags = m.Tags[:0]
+}
+
+func easyUnmarshalNoticeNew(m *plain.NoticeNew, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticeNew: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.Uint64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.serial")
+			}
+			m.Serial = x
+		case 2:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.title")
+			}
+			m.Title = strings.Clone(x)
+		case 3:
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.part")
+			}
+			if err := easyUnmarshalNoticeNewPart(&m.Part, data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.NoticeNew.part: %w", err)
+			}
+		case 4:
+			if n := len(m.Parts); n < cap(m.Parts) {
+				m.Parts = m.Parts[:n+1]
+				easyResetNoticeNewPart(&m.Parts[n])
+			} else {
+				m.Parts = append(m.Parts, plain.NoticeNewPart{})
+			}
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.parts")
+			}
+			if err := easyUnmarshalNoticeNewPart(&m.Parts[len(m.Parts)-1], data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.NoticeNew.parts: %w", err)
+			}
+		case 5:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.note")
+			}
+			m.Note = strings.Clone(x)
+		case 6:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.tags")
+			}
+			m.Tags = append(m.Tags, strings.Clone(x))
+		}
+	}
+	return nil
+}
+
+func easyUnmarshalAliasNoticeNew(m *plain.NoticeNew, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticeNew: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.Uint64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.serial")
+			}
+			m.Serial = x
+		case 2:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.title")
+			}
+			m.Title = x
+		case 3:
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.part")
+			}
+			if err := easyUnmarshalAliasNoticeNewPart(&m.Part, data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.NoticeNew.part: %w", err)
+			}
+		case 4:
+			if n := len(m.Parts); n < cap(m.Parts) {
+				m.Parts = m.Parts[:n+1]
+				easyResetNoticeNewPart(&m.Parts[n])
+			} else {
+				m.Parts = append(m.Parts, plain.NoticeNewPart{})
+			}
+			data, ok := fc.MessageData()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.parts")
+			}
+			if err := easyUnmarshalAliasNoticeNewPart(&m.Parts[len(m.Parts)-1], data); err != nil {
+				return fmt.Errorf("cannot unmarshal postage.encode.NoticeNew.parts: %w", err)
+			}
+		case 5:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.note")
+			}
+			m.Note = x
+		case 6:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNew.tags")
+			}
+			m.Tags = append(m.Tags, x)
+		}
+	}
+	return nil
+}
+
+func easyMarshalNoticeNewPart(m *plain.NoticeNewPart, mm *easyproto.MessageMarshaler) {
+	mm.AppendString(1, m.Name)
+	mm.AppendInt64(2, m.Amount)
+	mm.AppendString(3, m.Unit)
+}
+
+func easyResetNoticeNewPart(m *plain.NoticeNewPart) {
+	m.Name = ""
+	m.Amount = 0
+	m.Unit = ""
+}
+
+func easyUnmarshalNoticeNewPart(m *plain.NoticeNewPart, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticeNewPart: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.name")
+			}
+			m.Name = strings.Clone(x)
+		case 2:
+			x, ok := fc.Int64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.amount")
+			}
+			m.Amount = x
+		case 3:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.unit")
+			}
+			m.Unit = strings.Clone(x)
+		}
+	}
+	return nil
+}
+
+func easyUnmarshalAliasNoticeNewPart(m *plain.NoticeNewPart, src []byte) (err error) {
+	var fc easyproto.FieldContext
+	for len(src) > 0 {
+		if src, err = fc.NextField(src); err != nil {
+			return fmt.Errorf("cannot read next field in NoticeNewPart: %w", err)
+		}
+		switch fc.FieldNum {
+		case 1:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.name")
+			}
+			m.Name = x
+		case 2:
+			x, ok := fc.Int64()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.amount")
+			}
+			m.Amount = x
+		case 3:
+			x, ok := fc.String()
+			if !ok {
+				return fmt.Errorf("cannot read postage.encode.NoticeNewPart.unit")
+			}
+			m.Unit = x
+		}
+	}
+	return nil
+}
+
 func easyMarshalOrder(m *plain.Order, mm *easyproto.MessageMarshaler) {
 	mm.AppendUint64(1, m.Serial)
 	mm.AppendString(2, m.Reference)
@@ -1271,6 +1647,26 @@ func easyDecodeMetrics(m *plain.Metrics, src []byte) error {
 func easyDecodeAliasMetrics(m *plain.Metrics, src []byte) error {
 	easyResetMetrics(m)
 	return easyUnmarshalAliasMetrics(m, src)
+}
+
+func easyDecodeNotice(m *plain.Notice, src []byte) error {
+	easyResetNotice(m)
+	return easyUnmarshalNotice(m, src)
+}
+
+func easyDecodeAliasNotice(m *plain.Notice, src []byte) error {
+	easyResetNotice(m)
+	return easyUnmarshalAliasNotice(m, src)
+}
+
+func easyDecodeNoticeNew(m *plain.NoticeNew, src []byte) error {
+	easyResetNoticeNew(m)
+	return easyUnmarshalNoticeNew(m, src)
+}
+
+func easyDecodeAliasNoticeNew(m *plain.NoticeNew, src []byte) error {
+	easyResetNoticeNew(m)
+	return easyUnmarshalAliasNoticeNew(m, src)
 }
 
 func easyDecodeOrder(m *plain.Order, src []byte) error {

@@ -344,6 +344,277 @@ func flatMatchMetrics(v *flatmsg.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func flatBuildNotice(m *plain.Notice, b *FlatBuilder) flatbuffers.UOffsetT {
+	atTitle := b.CreateString(m.Title)
+	atPart := flatBuildNoticePart(&m.Part, b)
+	markParts := b.mark()
+	for i := range m.Parts {
+		b.push(flatBuildNoticePart(&m.Parts[i], b))
+	}
+	flatmsg.NoticeStartPartsVector(b.Builder, len(m.Parts))
+	atParts := b.vector(markParts)
+	flatmsg.NoticeStart(b.Builder)
+	flatmsg.NoticeAddSerial(b.Builder, m.Serial)
+	flatmsg.NoticeAddTitle(b.Builder, atTitle)
+	flatmsg.NoticeAddPart(b.Builder, atPart)
+	flatmsg.NoticeAddParts(b.Builder, atParts)
+	return flatmsg.NoticeEnd(b.Builder)
+}
+
+func flatToNotice(v *flatmsg.Notice, m *plain.Notice) {
+	*m = plain.Notice{}
+	m.Serial = v.Serial()
+	m.Title = string(v.Title())
+	{
+		var part flatmsg.NoticePart
+		if v.Part(&part) != nil {
+			flatToNoticePart(&part, &m.Part)
+		}
+	}
+	m.Parts = make([]plain.NoticePart, v.PartsLength())
+	{
+		var part flatmsg.NoticePart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			flatToNoticePart(&part, &m.Parts[i])
+		}
+	}
+}
+
+func flatReadNotice(v *flatmsg.Notice) (sum uint64) {
+	sum += uint64(v.Serial())
+	sum += Text(v.Title())
+	{
+		var part flatmsg.NoticePart
+		if v.Part(&part) != nil {
+			sum += flatReadNoticePart(&part)
+		}
+	}
+	sum += uint64(v.PartsLength())
+	{
+		var part flatmsg.NoticePart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			sum += flatReadNoticePart(&part)
+		}
+	}
+	return sum
+}
+
+func flatMatchNotice(v *flatmsg.Notice, m *plain.Notice) bool {
+	if !(v.Serial() == m.Serial) {
+		return false
+	}
+	if !(string(v.Title()) == m.Title) {
+		return false
+	}
+	{
+		var part flatmsg.NoticePart
+		if v.Part(&part) != nil {
+			if !flatMatchNoticePart(&part, &m.Part) {
+				return false
+			}
+		}
+	}
+	if v.PartsLength() != len(m.Parts) {
+		return false
+	}
+	{
+		var part flatmsg.NoticePart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			if !flatMatchNoticePart(&part, &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func flatBuildNoticePart(m *plain.NoticePart, b *FlatBuilder) flatbuffers.UOffsetT {
+	atName := b.CreateString(m.Name)
+	flatmsg.NoticePartStart(b.Builder)
+	flatmsg.NoticePartAddName(b.Builder, atName)
+	flatmsg.NoticePartAddAmount(b.Builder, m.Amount)
+	return flatmsg.NoticePartEnd(b.Builder)
+}
+
+func flatToNoticePart(v *flatmsg.NoticePart, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	m.Name = string(v.Name())
+	m.Amount = v.Amount()
+}
+
+func flatReadNoticePart(v *flatmsg.NoticePart) (sum uint64) {
+	sum += Text(v.Name())
+	sum += uint64(v.Amount())
+	return sum
+}
+
+func flatMatchNoticePart(v *flatmsg.NoticePart, m *plain.NoticePart) bool {
+	if !(string(v.Name()) == m.Name) {
+		return false
+	}
+	if !(v.Amount() == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func flatBuildNoticeNew(m *plain.NoticeNew, b *FlatBuilder) flatbuffers.UOffsetT {
+	atTitle := b.CreateString(m.Title)
+	atPart := flatBuildNoticeNewPart(&m.Part, b)
+	markParts := b.mark()
+	for i := range m.Parts {
+		b.push(flatBuildNoticeNewPart(&m.Parts[i], b))
+	}
+	flatmsg.NoticeNewStartPartsVector(b.Builder, len(m.Parts))
+	atParts := b.vector(markParts)
+	atNote := b.CreateString(m.Note)
+	markTags := b.mark()
+	for i := range m.Tags {
+		b.push(b.CreateString(m.Tags[i]))
+	}
+	flatmsg.NoticeNewStartTagsVector(b.Builder, len(m.Tags))
+	atTags := b.vector(markTags)
+	flatmsg.NoticeNewStart(b.Builder)
+	flatmsg.NoticeNewAddSerial(b.Builder, m.Serial)
+	flatmsg.NoticeNewAddTitle(b.Builder, atTitle)
+	flatmsg.NoticeNewAddPart(b.Builder, atPart)
+	flatmsg.NoticeNewAddParts(b.Builder, atParts)
+	flatmsg.NoticeNewAddNote(b.Builder, atNote)
+	flatmsg.NoticeNewAddTags(b.Builder, atTags)
+	return flatmsg.NoticeNewEnd(b.Builder)
+}
+
+func flatToNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	m.Serial = v.Serial()
+	m.Title = string(v.Title())
+	{
+		var part flatmsg.NoticeNewPart
+		if v.Part(&part) != nil {
+			flatToNoticeNewPart(&part, &m.Part)
+		}
+	}
+	m.Parts = make([]plain.NoticeNewPart, v.PartsLength())
+	{
+		var part flatmsg.NoticeNewPart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			flatToNoticeNewPart(&part, &m.Parts[i])
+		}
+	}
+	m.Note = string(v.Note())
+	m.Tags = make([]string, v.TagsLength())
+	for i := range v.TagsLength() {
+		m.Tags[i] = string(v.Tags(i))
+	}
+}
+
+func flatReadNoticeNew(v *flatmsg.NoticeNew) (sum uint64) {
+	sum += uint64(v.Serial())
+	sum += Text(v.Title())
+	{
+		var part flatmsg.NoticeNewPart
+		if v.Part(&part) != nil {
+			sum += flatReadNoticeNewPart(&part)
+		}
+	}
+	sum += uint64(v.PartsLength())
+	{
+		var part flatmsg.NoticeNewPart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			sum += flatReadNoticeNewPart(&part)
+		}
+	}
+	sum += Text(v.Note())
+	sum += uint64(v.TagsLength())
+	for i := range v.TagsLength() {
+		sum += Text(v.Tags(i))
+	}
+	return sum
+}
+
+func flatMatchNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) bool {
+	if !(v.Serial() == m.Serial) {
+		return false
+	}
+	if !(string(v.Title()) == m.Title) {
+		return false
+	}
+	{
+		var part flatmsg.NoticeNewPart
+		if v.Part(&part) != nil {
+			if !flatMatchNoticeNewPart(&part, &m.Part) {
+				return false
+			}
+		}
+	}
+	if v.PartsLength() != len(m.Parts) {
+		return false
+	}
+	{
+		var part flatmsg.NoticeNewPart
+		for i := range v.PartsLength() {
+			v.Parts(&part, i)
+			if !flatMatchNoticeNewPart(&part, &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(string(v.Note()) == m.Note) {
+		return false
+	}
+	if v.TagsLength() != len(m.Tags) {
+		return false
+	}
+	for i := range v.TagsLength() {
+		if !(string(v.Tags(i)) == m.Tags[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func flatBuildNoticeNewPart(m *plain.NoticeNewPart, b *FlatBuilder) flatbuffers.UOffsetT {
+	atName := b.CreateString(m.Name)
+	atUnit := b.CreateString(m.Unit)
+	flatmsg.NoticeNewPartStart(b.Builder)
+	flatmsg.NoticeNewPartAddName(b.Builder, atName)
+	flatmsg.NoticeNewPartAddAmount(b.Builder, m.Amount)
+	flatmsg.NoticeNewPartAddUnit(b.Builder, atUnit)
+	return flatmsg.NoticeNewPartEnd(b.Builder)
+}
+
+func flatToNoticeNewPart(v *flatmsg.NoticeNewPart, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	m.Name = string(v.Name())
+	m.Amount = v.Amount()
+	m.Unit = string(v.Unit())
+}
+
+func flatReadNoticeNewPart(v *flatmsg.NoticeNewPart) (sum uint64) {
+	sum += Text(v.Name())
+	sum += uint64(v.Amount())
+	sum += Text(v.Unit())
+	return sum
+}
+
+func flatMatchNoticeNewPart(v *flatmsg.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if !(string(v.Name()) == m.Name) {
+		return false
+	}
+	if !(v.Amount() == m.Amount) {
+		return false
+	}
+	if !(string(v.Unit()) == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 	atReference := b.CreateString(m.Reference)
 	atCustomer := flatBuildCustomer(&m.Customer, b)
@@ -934,6 +1205,20 @@ func flatMatchTiny(v *flatmsg.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func flatSomeBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	sum += Text(v.Message())
+	{
+		var part flatmsg.EnumMessage
+		if v.EnumMessage(&part) != nil {
+			{
+				v := &part
+				sum += uint64(v.Embedded())
+			}
+		}
+	}
+	return sum, nil
+}
+
 func flatBuildRootBenchmark(m *plain.Benchmark, b *FlatBuilder) { b.Finish(flatBuildBenchmark(m, b)) }
 
 func flatUseBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
@@ -944,12 +1229,22 @@ func flatSameBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) (uint64, error)
 	return bit(flatMatchBenchmark(v, m)), nil
 }
 
+func flatSomeBlob(v *flatmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
+	sum += Text(v.DataBytes())
+	return sum, nil
+}
+
 func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder) { b.Finish(flatBuildBlob(m, b)) }
 
 func flatUseBlob(v *flatmsg.Blob, _ *plain.Blob) (uint64, error) { return flatReadBlob(v), nil }
 
 func flatSameBlob(v *flatmsg.Blob, m *plain.Blob) (uint64, error) {
 	return bit(flatMatchBlob(v, m)), nil
+}
+
+func flatSomeMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	sum += Text(v.Series())
+	return sum, nil
 }
 
 func flatBuildRootMetrics(m *plain.Metrics, b *FlatBuilder) { b.Finish(flatBuildMetrics(m, b)) }
@@ -962,12 +1257,77 @@ func flatSameMetrics(v *flatmsg.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(flatMatchMetrics(v, m)), nil
 }
 
+func flatSomeNotice(v *flatmsg.Notice, _ *plain.Notice) (sum uint64, err error) {
+	sum += Text(v.Title())
+	{
+		var part flatmsg.NoticePart
+		if v.Part(&part) != nil {
+			{
+				v := &part
+				sum += uint64(v.Amount())
+			}
+		}
+	}
+	return sum, nil
+}
+
+func flatBuildRootNotice(m *plain.Notice, b *FlatBuilder) { b.Finish(flatBuildNotice(m, b)) }
+
+func flatUseNotice(v *flatmsg.Notice, _ *plain.Notice) (uint64, error) { return flatReadNotice(v), nil }
+
+func flatSameNotice(v *flatmsg.Notice, m *plain.Notice) (uint64, error) {
+	return bit(flatMatchNotice(v, m)), nil
+}
+
+func flatSomeNoticeNew(v *flatmsg.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	sum += Text(v.Title())
+	{
+		var part flatmsg.NoticeNewPart
+		if v.Part(&part) != nil {
+			{
+				v := &part
+				sum += Text(v.Unit())
+			}
+		}
+	}
+	return sum, nil
+}
+
+func flatBuildRootNoticeNew(m *plain.NoticeNew, b *FlatBuilder) { b.Finish(flatBuildNoticeNew(m, b)) }
+
+func flatUseNoticeNew(v *flatmsg.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return flatReadNoticeNew(v), nil
+}
+
+func flatSameNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(flatMatchNoticeNew(v, m)), nil
+}
+
+func flatSomeOrder(v *flatmsg.Order, _ *plain.Order) (sum uint64, err error) {
+	sum += Text(v.Reference())
+	{
+		var part flatmsg.Money
+		if v.Total(&part) != nil {
+			{
+				v := &part
+				sum += uint64(v.MinorUnits())
+			}
+		}
+	}
+	return sum, nil
+}
+
 func flatBuildRootOrder(m *plain.Order, b *FlatBuilder) { b.Finish(flatBuildOrder(m, b)) }
 
 func flatUseOrder(v *flatmsg.Order, _ *plain.Order) (uint64, error) { return flatReadOrder(v), nil }
 
 func flatSameOrder(v *flatmsg.Order, m *plain.Order) (uint64, error) {
 	return bit(flatMatchOrder(v, m)), nil
+}
+
+func flatSomeTiny(v *flatmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	sum += uint64(v.Serial())
+	return sum, nil
 }
 
 func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder) { b.Finish(flatBuildTiny(m, b)) }

@@ -340,6 +340,275 @@ func (f *hyperMetrics) match(v protoreflect.Message, m *plain.Metrics) bool {
 	return true
 }
 
+type hyperNotice struct {
+	Serial  protoreflect.FieldDescriptor
+	Title   protoreflect.FieldDescriptor
+	Part    protoreflect.FieldDescriptor
+	inPart  *hyperNoticePart
+	Parts   protoreflect.FieldDescriptor
+	inParts *hyperNoticePart
+}
+
+func hyperFieldsNotice(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNotice {
+	if f, ok := kept[md.FullName()].(*hyperNotice); ok {
+		return f
+	}
+	f := new(hyperNotice)
+	kept[md.FullName()] = f
+	f.Serial = md.Fields().ByNumber(1)
+	f.Title = md.Fields().ByNumber(2)
+	f.Part = md.Fields().ByNumber(3)
+	f.inPart = hyperFieldsNoticePart(f.Part.Message(), kept)
+	f.Parts = md.Fields().ByNumber(4)
+	f.inParts = hyperFieldsNoticePart(f.Parts.Message(), kept)
+	return f
+}
+
+func (f *hyperNotice) to(v protoreflect.Message, m *plain.Notice) {
+	*m = plain.Notice{}
+	m.Serial = v.Get(f.Serial).Uint()
+	m.Title = v.Get(f.Title).String()
+	f.inPart.to(v.Get(f.Part).Message(), &m.Part)
+	{
+		list := v.Get(f.Parts).List()
+		m.Parts = make([]plain.NoticePart, list.Len())
+		for i := range list.Len() {
+			f.inParts.to(list.Get(i).Message(), &m.Parts[i])
+		}
+	}
+}
+
+func (f *hyperNotice) read(v protoreflect.Message) (sum uint64) {
+	sum += uint64(v.Get(f.Serial).Uint())
+	sum += Text(v.Get(f.Title).String())
+	sum += f.inPart.read(v.Get(f.Part).Message())
+	{
+		list := v.Get(f.Parts).List()
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			sum += f.inParts.read(list.Get(i).Message())
+		}
+	}
+	return sum
+}
+
+func (f *hyperNotice) match(v protoreflect.Message, m *plain.Notice) bool {
+	if !(v.Get(f.Serial).Uint() == m.Serial) {
+		return false
+	}
+	if !(v.Get(f.Title).String() == m.Title) {
+		return false
+	}
+	if !f.inPart.match(v.Get(f.Part).Message(), &m.Part) {
+		return false
+	}
+	{
+		list := v.Get(f.Parts).List()
+		if list.Len() != len(m.Parts) {
+			return false
+		}
+		for i := range list.Len() {
+			if !f.inParts.match(list.Get(i).Message(), &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type hyperNoticePart struct {
+	Name   protoreflect.FieldDescriptor
+	Amount protoreflect.FieldDescriptor
+}
+
+func hyperFieldsNoticePart(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticePart {
+	if f, ok := kept[md.FullName()].(*hyperNoticePart); ok {
+		return f
+	}
+	f := new(hyperNoticePart)
+	kept[md.FullName()] = f
+	f.Name = md.Fields().ByNumber(1)
+	f.Amount = md.Fields().ByNumber(2)
+	return f
+}
+
+func (f *hyperNoticePart) to(v protoreflect.Message, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	m.Name = v.Get(f.Name).String()
+	m.Amount = v.Get(f.Amount).Int()
+}
+
+func (f *hyperNoticePart) read(v protoreflect.Message) (sum uint64) {
+	sum += Text(v.Get(f.Name).String())
+	sum += uint64(v.Get(f.Amount).Int())
+	return sum
+}
+
+func (f *hyperNoticePart) match(v protoreflect.Message, m *plain.NoticePart) bool {
+	if !(v.Get(f.Name).String() == m.Name) {
+		return false
+	}
+	if !(v.Get(f.Amount).Int() == m.Amount) {
+		return false
+	}
+	return true
+}
+
+type hyperNoticeNew struct {
+	Serial  protoreflect.FieldDescriptor
+	Title   protoreflect.FieldDescriptor
+	Part    protoreflect.FieldDescriptor
+	inPart  *hyperNoticeNewPart
+	Parts   protoreflect.FieldDescriptor
+	inParts *hyperNoticeNewPart
+	Note    protoreflect.FieldDescriptor
+	Tags    protoreflect.FieldDescriptor
+}
+
+func hyperFieldsNoticeNew(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticeNew {
+	if f, ok := kept[md.FullName()].(*hyperNoticeNew); ok {
+		return f
+	}
+	f := new(hyperNoticeNew)
+	kept[md.FullName()] = f
+	f.Serial = md.Fields().ByNumber(1)
+	f.Title = md.Fields().ByNumber(2)
+	f.Part = md.Fields().ByNumber(3)
+	f.inPart = hyperFieldsNoticeNewPart(f.Part.Message(), kept)
+	f.Parts = md.Fields().ByNumber(4)
+	f.inParts = hyperFieldsNoticeNewPart(f.Parts.Message(), kept)
+	f.Note = md.Fields().ByNumber(5)
+	f.Tags = md.Fields().ByNumber(6)
+	return f
+}
+
+func (f *hyperNoticeNew) to(v protoreflect.Message, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	m.Serial = v.Get(f.Serial).Uint()
+	m.Title = v.Get(f.Title).String()
+	f.inPart.to(v.Get(f.Part).Message(), &m.Part)
+	{
+		list := v.Get(f.Parts).List()
+		m.Parts = make([]plain.NoticeNewPart, list.Len())
+		for i := range list.Len() {
+			f.inParts.to(list.Get(i).Message(), &m.Parts[i])
+		}
+	}
+	m.Note = v.Get(f.Note).String()
+	{
+		list := v.Get(f.Tags).List()
+		m.Tags = make([]string, list.Len())
+		for i := range list.Len() {
+			m.Tags[i] = list.Get(i).String()
+		}
+	}
+}
+
+func (f *hyperNoticeNew) read(v protoreflect.Message) (sum uint64) {
+	sum += uint64(v.Get(f.Serial).Uint())
+	sum += Text(v.Get(f.Title).String())
+	sum += f.inPart.read(v.Get(f.Part).Message())
+	{
+		list := v.Get(f.Parts).List()
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			sum += f.inParts.read(list.Get(i).Message())
+		}
+	}
+	sum += Text(v.Get(f.Note).String())
+	{
+		list := v.Get(f.Tags).List()
+		sum += uint64(list.Len())
+		for i := range list.Len() {
+			sum += Text(list.Get(i).String())
+		}
+	}
+	return sum
+}
+
+func (f *hyperNoticeNew) match(v protoreflect.Message, m *plain.NoticeNew) bool {
+	if !(v.Get(f.Serial).Uint() == m.Serial) {
+		return false
+	}
+	if !(v.Get(f.Title).String() == m.Title) {
+		return false
+	}
+	if !f.inPart.match(v.Get(f.Part).Message(), &m.Part) {
+		return false
+	}
+	{
+		list := v.Get(f.Parts).List()
+		if list.Len() != len(m.Parts) {
+			return false
+		}
+		for i := range list.Len() {
+			if !f.inParts.match(list.Get(i).Message(), &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Get(f.Note).String() == m.Note) {
+		return false
+	}
+	{
+		list := v.Get(f.Tags).List()
+		if list.Len() != len(m.Tags) {
+			return false
+		}
+		for i := range list.Len() {
+			if !(list.Get(i).String() == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type hyperNoticeNewPart struct {
+	Name   protoreflect.FieldDescriptor
+	Amount protoreflect.FieldDescriptor
+	Unit   protoreflect.FieldDescriptor
+}
+
+func hyperFieldsNoticeNewPart(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticeNewPart {
+	if f, ok := kept[md.FullName()].(*hyperNoticeNewPart); ok {
+		return f
+	}
+	f := new(hyperNoticeNewPart)
+	kept[md.FullName()] = f
+	f.Name = md.Fields().ByNumber(1)
+	f.Amount = md.Fields().ByNumber(2)
+	f.Unit = md.Fields().ByNumber(3)
+	return f
+}
+
+func (f *hyperNoticeNewPart) to(v protoreflect.Message, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	m.Name = v.Get(f.Name).String()
+	m.Amount = v.Get(f.Amount).Int()
+	m.Unit = v.Get(f.Unit).String()
+}
+
+func (f *hyperNoticeNewPart) read(v protoreflect.Message) (sum uint64) {
+	sum += Text(v.Get(f.Name).String())
+	sum += uint64(v.Get(f.Amount).Int())
+	sum += Text(v.Get(f.Unit).String())
+	return sum
+}
+
+func (f *hyperNoticeNewPart) match(v protoreflect.Message, m *plain.NoticeNewPart) bool {
+	if !(v.Get(f.Name).String() == m.Name) {
+		return false
+	}
+	if !(v.Get(f.Amount).Int() == m.Amount) {
+		return false
+	}
+	if !(v.Get(f.Unit).String() == m.Unit) {
+		return false
+	}
+	return true
+}
+
 type hyperOrder struct {
 	Serial        protoreflect.FieldDescriptor
 	Reference     protoreflect.FieldDescriptor
@@ -870,13 +1139,29 @@ func (f *hyperTiny) match(v protoreflect.Message, m *plain.Tiny) bool {
 	return true
 }
 
+func (f *hyperBenchmark) some(v protoreflect.Message, _ *plain.Benchmark) (sum uint64, err error) {
+	sum += Text(v.Get(f.Message).String())
+	{
+		v := v.Get(f.EnumMessage).Message()
+		f := f.inEnumMessage
+		sum += uint64(v.Get(f.Embedded).Enum())
+	}
+	return sum, nil
+}
+
 func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark, hyperpb.Message] {
 	f := hyperFieldsBenchmark(md, map[protoreflect.FullName]any{})
 	return Form[plain.Benchmark, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Benchmark) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Benchmark) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return f.some(v, m) },
 		Same: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
+}
+
+func (f *hyperBlob) some(v protoreflect.Message, _ *plain.Blob) (sum uint64, err error) {
+	sum += Text(v.Get(f.Data).Bytes())
+	return sum, nil
 }
 
 func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.Message] {
@@ -884,8 +1169,14 @@ func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.M
 	return Form[plain.Blob, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Blob) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Blob) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return f.some(v, m) },
 		Same: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
+}
+
+func (f *hyperMetrics) some(v protoreflect.Message, _ *plain.Metrics) (sum uint64, err error) {
+	sum += Text(v.Get(f.Series).String())
+	return sum, nil
 }
 
 func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyperpb.Message] {
@@ -893,8 +1184,59 @@ func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyp
 	return Form[plain.Metrics, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Metrics) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Metrics) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return f.some(v, m) },
 		Same: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
+}
+
+func (f *hyperNotice) some(v protoreflect.Message, _ *plain.Notice) (sum uint64, err error) {
+	sum += Text(v.Get(f.Title).String())
+	{
+		v := v.Get(f.Part).Message()
+		f := f.inPart
+		sum += uint64(v.Get(f.Amount).Int())
+	}
+	return sum, nil
+}
+
+func hyperFormNotice(md protoreflect.MessageDescriptor) Form[plain.Notice, hyperpb.Message] {
+	f := hyperFieldsNotice(md, map[protoreflect.FullName]any{})
+	return Form[plain.Notice, hyperpb.Message]{
+		To:   func(v *hyperpb.Message, m *plain.Notice) error { f.to(v, m); return nil },
+		Read: func(v *hyperpb.Message, _ *plain.Notice) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Notice) (uint64, error) { return f.some(v, m) },
+		Same: func(v *hyperpb.Message, m *plain.Notice) (uint64, error) { return bit(f.match(v, m)), nil },
+	}
+}
+
+func (f *hyperNoticeNew) some(v protoreflect.Message, _ *plain.NoticeNew) (sum uint64, err error) {
+	sum += Text(v.Get(f.Title).String())
+	{
+		v := v.Get(f.Part).Message()
+		f := f.inPart
+		sum += Text(v.Get(f.Unit).String())
+	}
+	return sum, nil
+}
+
+func hyperFormNoticeNew(md protoreflect.MessageDescriptor) Form[plain.NoticeNew, hyperpb.Message] {
+	f := hyperFieldsNoticeNew(md, map[protoreflect.FullName]any{})
+	return Form[plain.NoticeNew, hyperpb.Message]{
+		To:   func(v *hyperpb.Message, m *plain.NoticeNew) error { f.to(v, m); return nil },
+		Read: func(v *hyperpb.Message, _ *plain.NoticeNew) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.NoticeNew) (uint64, error) { return f.some(v, m) },
+		Same: func(v *hyperpb.Message, m *plain.NoticeNew) (uint64, error) { return bit(f.match(v, m)), nil },
+	}
+}
+
+func (f *hyperOrder) some(v protoreflect.Message, _ *plain.Order) (sum uint64, err error) {
+	sum += Text(v.Get(f.Reference).String())
+	{
+		v := v.Get(f.Total).Message()
+		f := f.inTotal
+		sum += uint64(v.Get(f.MinorUnits).Int())
+	}
+	return sum, nil
 }
 
 func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb.Message] {
@@ -902,8 +1244,14 @@ func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb
 	return Form[plain.Order, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Order) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Order) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return f.some(v, m) },
 		Same: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
+}
+
+func (f *hyperTiny) some(v protoreflect.Message, _ *plain.Tiny) (sum uint64, err error) {
+	sum += uint64(v.Get(f.Serial).Uint())
+	return sum, nil
 }
 
 func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.Message] {
@@ -911,6 +1259,7 @@ func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.M
 	return Form[plain.Tiny, hyperpb.Message]{
 		To:   func(v *hyperpb.Message, m *plain.Tiny) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Tiny) (uint64, error) { return f.read(v), nil },
+		Some: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return f.some(v, m) },
 		Same: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }

@@ -293,6 +293,272 @@ func (musMetrics) Skip(bs []byte) (n int, err error) {
 	return n, nil
 }
 
+var musNoticeParts = ord.NewSliceSer[plain.NoticePart](musNoticePart{})
+
+type musNotice struct{}
+
+func (musNotice) Size(v plain.Notice) (n int) {
+	n += varint.Uint64.Size(v.Serial)
+	n += ord.String.Size(v.Title)
+	n += musNoticePart{}.Size(v.Part)
+	n += musNoticeParts.Size(v.Parts)
+	return n
+}
+
+func (musNotice) Marshal(v plain.Notice, bs []byte) (n int) {
+	n += varint.Uint64.Marshal(v.Serial, bs[n:])
+	n += ord.String.Marshal(v.Title, bs[n:])
+	n += musNoticePart{}.Marshal(v.Part, bs[n:])
+	n += musNoticeParts.Marshal(v.Parts, bs[n:])
+	return n
+}
+
+func (musNotice) Unmarshal(bs []byte) (v plain.Notice, n int, err error) {
+	var n1 int
+	v.Serial, n1, err = varint.Uint64.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Title, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Part, n1, err = musNoticePart{}.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Parts, n1, err = musNoticeParts.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	return v, n, nil
+}
+
+func (musNotice) Skip(bs []byte) (n int, err error) {
+	var n1 int
+	n1, err = varint.Uint64.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = musNoticePart{}.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = musNoticeParts.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	return n, nil
+}
+
+type musNoticePart struct{}
+
+func (musNoticePart) Size(v plain.NoticePart) (n int) {
+	n += ord.String.Size(v.Name)
+	n += varint.Int64.Size(v.Amount)
+	return n
+}
+
+func (musNoticePart) Marshal(v plain.NoticePart, bs []byte) (n int) {
+	n += ord.String.Marshal(v.Name, bs[n:])
+	n += varint.Int64.Marshal(v.Amount, bs[n:])
+	return n
+}
+
+func (musNoticePart) Unmarshal(bs []byte) (v plain.NoticePart, n int, err error) {
+	var n1 int
+	v.Name, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Amount, n1, err = varint.Int64.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	return v, n, nil
+}
+
+func (musNoticePart) Skip(bs []byte) (n int, err error) {
+	var n1 int
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = varint.Int64.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	return n, nil
+}
+
+var musNoticeNewParts = ord.NewSliceSer[plain.NoticeNewPart](musNoticeNewPart{})
+
+var musNoticeNewTags = ord.NewSliceSer[string](ord.String)
+
+type musNoticeNew struct{}
+
+func (musNoticeNew) Size(v plain.NoticeNew) (n int) {
+	n += varint.Uint64.Size(v.Serial)
+	n += ord.String.Size(v.Title)
+	n += musNoticeNewPart{}.Size(v.Part)
+	n += musNoticeNewParts.Size(v.Parts)
+	n += ord.String.Size(v.Note)
+	n += musNoticeNewTags.Size(v.Tags)
+	return n
+}
+
+func (musNoticeNew) Marshal(v plain.NoticeNew, bs []byte) (n int) {
+	n += varint.Uint64.Marshal(v.Serial, bs[n:])
+	n += ord.String.Marshal(v.Title, bs[n:])
+	n += musNoticeNewPart{}.Marshal(v.Part, bs[n:])
+	n += musNoticeNewParts.Marshal(v.Parts, bs[n:])
+	n += ord.String.Marshal(v.Note, bs[n:])
+	n += musNoticeNewTags.Marshal(v.Tags, bs[n:])
+	return n
+}
+
+func (musNoticeNew) Unmarshal(bs []byte) (v plain.NoticeNew, n int, err error) {
+	var n1 int
+	v.Serial, n1, err = varint.Uint64.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Title, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Part, n1, err = musNoticeNewPart{}.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Parts, n1, err = musNoticeNewParts.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Note, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Tags, n1, err = musNoticeNewTags.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	return v, n, nil
+}
+
+func (musNoticeNew) Skip(bs []byte) (n int, err error) {
+	var n1 int
+	n1, err = varint.Uint64.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = musNoticeNewPart{}.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = musNoticeNewParts.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = musNoticeNewTags.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	return n, nil
+}
+
+type musNoticeNewPart struct{}
+
+func (musNoticeNewPart) Size(v plain.NoticeNewPart) (n int) {
+	n += ord.String.Size(v.Name)
+	n += varint.Int64.Size(v.Amount)
+	n += ord.String.Size(v.Unit)
+	return n
+}
+
+func (musNoticeNewPart) Marshal(v plain.NoticeNewPart, bs []byte) (n int) {
+	n += ord.String.Marshal(v.Name, bs[n:])
+	n += varint.Int64.Marshal(v.Amount, bs[n:])
+	n += ord.String.Marshal(v.Unit, bs[n:])
+	return n
+}
+
+func (musNoticeNewPart) Unmarshal(bs []byte) (v plain.NoticeNewPart, n int, err error) {
+	var n1 int
+	v.Name, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Amount, n1, err = varint.Int64.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	v.Unit, n1, err = ord.String.Unmarshal(bs[n:])
+	n += n1
+	if err != nil {
+		return v, n, err
+	}
+	return v, n, nil
+}
+
+func (musNoticeNewPart) Skip(bs []byte) (n int, err error) {
+	var n1 int
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = varint.Int64.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	n1, err = ord.String.Skip(bs[n:])
+	n += n1
+	if err != nil {
+		return n, err
+	}
+	return n, nil
+}
+
 var musOrderPaidUnixMs = ord.NewPtrSer[int64](varint.Int64)
 
 var musOrderBillTo = ord.NewPtrSer[plain.Address](musAddress{})

@@ -15,9 +15,12 @@ func pbFromBenchmark(m *plain.Benchmark) *pb.Benchmark {
 	v.Embedded = pbFromEmbeddedMessage(&m.Embedded)
 	v.EmbeddedMap = pbFromMap(&m.EmbeddedMap)
 	v.EnumMessage = pbFromEnumMessage(&m.EnumMessage)
-	v.Repeated = make([]*pb.EmbeddedMessage, len(m.Repeated))
-	for i := range m.Repeated {
-		v.Repeated[i] = pbFromEmbeddedMessage(&m.Repeated[i])
+	{
+		list := make([]*pb.EmbeddedMessage, len(m.Repeated))
+		for i := range m.Repeated {
+			list[i] = pbFromEmbeddedMessage(&m.Repeated[i])
+		}
+		v.Repeated = list
 	}
 	return v
 }
@@ -324,6 +327,272 @@ func pbMatchMetrics(v *pb.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func pbFromNotice(m *plain.Notice) *pb.Notice {
+	v := new(pb.Notice)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbFromNoticePart(&m.Part)
+	{
+		list := make([]*pb.NoticePart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbFromNoticePart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	return v
+}
+
+func pbToNotice(v *pb.Notice, m *plain.Notice) {
+	*m = plain.Notice{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbToNoticePart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticePart, len(list))
+		for i := range list {
+			pbToNoticePart(list[i], &m.Parts[i])
+		}
+	}
+}
+
+func pbReadNotice(v *pb.Notice) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbReadNoticePart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbReadNoticePart(list[i])
+		}
+	}
+	return sum
+}
+
+func pbMatchNotice(v *pb.Notice, m *plain.Notice) bool {
+	if v == nil {
+		v = new(pb.Notice)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbMatchNoticePart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbMatchNoticePart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbFromNoticePart(m *plain.NoticePart) *pb.NoticePart {
+	v := new(pb.NoticePart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	return v
+}
+
+func pbToNoticePart(v *pb.NoticePart, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+}
+
+func pbReadNoticePart(v *pb.NoticePart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	return sum
+}
+
+func pbMatchNoticePart(v *pb.NoticePart, m *plain.NoticePart) bool {
+	if v == nil {
+		v = new(pb.NoticePart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func pbFromNoticeNew(m *plain.NoticeNew) *pb.NoticeNew {
+	v := new(pb.NoticeNew)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbFromNoticeNewPart(&m.Part)
+	{
+		list := make([]*pb.NoticeNewPart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbFromNoticeNewPart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	v.Note = m.Note
+	v.Tags = m.Tags
+	return v
+}
+
+func pbToNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbToNoticeNewPart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticeNewPart, len(list))
+		for i := range list {
+			pbToNoticeNewPart(list[i], &m.Parts[i])
+		}
+	}
+	m.Note = v.Note
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
+}
+
+func pbReadNoticeNew(v *pb.NoticeNew) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbReadNoticeNewPart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbReadNoticeNewPart(list[i])
+		}
+	}
+	sum += Text(v.Note)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
+	}
+	return sum
+}
+
+func pbMatchNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) bool {
+	if v == nil {
+		v = new(pb.NoticeNew)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbMatchNoticeNewPart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbMatchNoticeNewPart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Note == m.Note) {
+		return false
+	}
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
+			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbFromNoticeNewPart(m *plain.NoticeNewPart) *pb.NoticeNewPart {
+	v := new(pb.NoticeNewPart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	v.Unit = m.Unit
+	return v
+}
+
+func pbToNoticeNewPart(v *pb.NoticeNewPart, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+	m.Unit = v.Unit
+}
+
+func pbReadNoticeNewPart(v *pb.NoticeNewPart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	sum += Text(v.Unit)
+	return sum
+}
+
+func pbMatchNoticeNewPart(v *pb.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if v == nil {
+		v = new(pb.NoticeNewPart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	if !(v.Unit == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func pbFromOrder(m *plain.Order) *pb.Order {
 	v := new(pb.Order)
 	v.Serial = m.Serial
@@ -336,9 +605,12 @@ func pbFromOrder(m *plain.Order) *pb.Order {
 	if m.BillTo != nil {
 		v.BillTo = pbFromAddress(m.BillTo)
 	}
-	v.Items = make([]*pb.LineItem, len(m.Items))
-	for i := range m.Items {
-		v.Items[i] = pbFromLineItem(&m.Items[i])
+	{
+		list := make([]*pb.LineItem, len(m.Items))
+		for i := range m.Items {
+			list[i] = pbFromLineItem(&m.Items[i])
+		}
+		v.Items = list
 	}
 	v.Total = pbFromMoney(&m.Total)
 	v.Coupon = m.Coupon
@@ -814,6 +1086,17 @@ func pbMatchTiny(v *pb.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func pbSomeBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Message)
+	if v := v.EnumMessage; v != nil {
+		sum += uint64(v.Embedded)
+	}
+	return sum, nil
+}
+
 func pbUseBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbReadBenchmark(v), nil
 }
@@ -822,9 +1105,25 @@ func pbSameBenchmark(v *pb.Benchmark, m *plain.Benchmark) (uint64, error) {
 	return bit(pbMatchBenchmark(v, m)), nil
 }
 
+func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Data)
+	return sum, nil
+}
+
 func pbUseBlob(v *pb.Blob, _ *plain.Blob) (uint64, error) { return pbReadBlob(v), nil }
 
 func pbSameBlob(v *pb.Blob, m *plain.Blob) (uint64, error) { return bit(pbMatchBlob(v, m)), nil }
+
+func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Series)
+	return sum, nil
+}
 
 func pbUseMetrics(v *pb.Metrics, _ *plain.Metrics) (uint64, error) { return pbReadMetrics(v), nil }
 
@@ -832,9 +1131,64 @@ func pbSameMetrics(v *pb.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(pbMatchMetrics(v, m)), nil
 }
 
+func pbSomeNotice(v *pb.Notice, _ *plain.Notice) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += uint64(v.Amount)
+	}
+	return sum, nil
+}
+
+func pbUseNotice(v *pb.Notice, _ *plain.Notice) (uint64, error) { return pbReadNotice(v), nil }
+
+func pbSameNotice(v *pb.Notice, m *plain.Notice) (uint64, error) {
+	return bit(pbMatchNotice(v, m)), nil
+}
+
+func pbSomeNoticeNew(v *pb.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += Text(v.Unit)
+	}
+	return sum, nil
+}
+
+func pbUseNoticeNew(v *pb.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return pbReadNoticeNew(v), nil
+}
+
+func pbSameNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(pbMatchNoticeNew(v, m)), nil
+}
+
+func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Reference)
+	if v := v.Total; v != nil {
+		sum += uint64(v.MinorUnits)
+	}
+	return sum, nil
+}
+
 func pbUseOrder(v *pb.Order, _ *plain.Order) (uint64, error) { return pbReadOrder(v), nil }
 
 func pbSameOrder(v *pb.Order, m *plain.Order) (uint64, error) { return bit(pbMatchOrder(v, m)), nil }
+
+func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += uint64(v.Serial)
+	return sum, nil
+}
 
 func pbUseTiny(v *pb.Tiny, _ *plain.Tiny) (uint64, error) { return pbReadTiny(v), nil }
 

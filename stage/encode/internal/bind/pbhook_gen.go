@@ -15,9 +15,12 @@ func pbhookFromBenchmark(m *plain.Benchmark) *pbhook.Benchmark {
 	v.Embedded = pbhookFromEmbeddedMessage(&m.Embedded)
 	v.EmbeddedMap = pbhookFromMap(&m.EmbeddedMap)
 	v.EnumMessage = pbhookFromEnumMessage(&m.EnumMessage)
-	v.Repeated = make([]*pbhook.EmbeddedMessage, len(m.Repeated))
-	for i := range m.Repeated {
-		v.Repeated[i] = pbhookFromEmbeddedMessage(&m.Repeated[i])
+	{
+		list := make([]*pbhook.EmbeddedMessage, len(m.Repeated))
+		for i := range m.Repeated {
+			list[i] = pbhookFromEmbeddedMessage(&m.Repeated[i])
+		}
+		v.Repeated = list
 	}
 	return v
 }
@@ -324,6 +327,272 @@ func pbhookMatchMetrics(v *pbhook.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func pbhookFromNotice(m *plain.Notice) *pbhook.Notice {
+	v := new(pbhook.Notice)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbhookFromNoticePart(&m.Part)
+	{
+		list := make([]*pbhook.NoticePart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbhookFromNoticePart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	return v
+}
+
+func pbhookToNotice(v *pbhook.Notice, m *plain.Notice) {
+	*m = plain.Notice{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbhookToNoticePart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticePart, len(list))
+		for i := range list {
+			pbhookToNoticePart(list[i], &m.Parts[i])
+		}
+	}
+}
+
+func pbhookReadNotice(v *pbhook.Notice) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbhookReadNoticePart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbhookReadNoticePart(list[i])
+		}
+	}
+	return sum
+}
+
+func pbhookMatchNotice(v *pbhook.Notice, m *plain.Notice) bool {
+	if v == nil {
+		v = new(pbhook.Notice)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbhookMatchNoticePart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbhookMatchNoticePart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbhookFromNoticePart(m *plain.NoticePart) *pbhook.NoticePart {
+	v := new(pbhook.NoticePart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	return v
+}
+
+func pbhookToNoticePart(v *pbhook.NoticePart, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+}
+
+func pbhookReadNoticePart(v *pbhook.NoticePart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	return sum
+}
+
+func pbhookMatchNoticePart(v *pbhook.NoticePart, m *plain.NoticePart) bool {
+	if v == nil {
+		v = new(pbhook.NoticePart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func pbhookFromNoticeNew(m *plain.NoticeNew) *pbhook.NoticeNew {
+	v := new(pbhook.NoticeNew)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbhookFromNoticeNewPart(&m.Part)
+	{
+		list := make([]*pbhook.NoticeNewPart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbhookFromNoticeNewPart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	v.Note = m.Note
+	v.Tags = m.Tags
+	return v
+}
+
+func pbhookToNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbhookToNoticeNewPart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticeNewPart, len(list))
+		for i := range list {
+			pbhookToNoticeNewPart(list[i], &m.Parts[i])
+		}
+	}
+	m.Note = v.Note
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
+}
+
+func pbhookReadNoticeNew(v *pbhook.NoticeNew) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbhookReadNoticeNewPart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbhookReadNoticeNewPart(list[i])
+		}
+	}
+	sum += Text(v.Note)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
+	}
+	return sum
+}
+
+func pbhookMatchNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) bool {
+	if v == nil {
+		v = new(pbhook.NoticeNew)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbhookMatchNoticeNewPart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbhookMatchNoticeNewPart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Note == m.Note) {
+		return false
+	}
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
+			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbhookFromNoticeNewPart(m *plain.NoticeNewPart) *pbhook.NoticeNewPart {
+	v := new(pbhook.NoticeNewPart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	v.Unit = m.Unit
+	return v
+}
+
+func pbhookToNoticeNewPart(v *pbhook.NoticeNewPart, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+	m.Unit = v.Unit
+}
+
+func pbhookReadNoticeNewPart(v *pbhook.NoticeNewPart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	sum += Text(v.Unit)
+	return sum
+}
+
+func pbhookMatchNoticeNewPart(v *pbhook.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if v == nil {
+		v = new(pbhook.NoticeNewPart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	if !(v.Unit == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func pbhookFromOrder(m *plain.Order) *pbhook.Order {
 	v := new(pbhook.Order)
 	v.Serial = m.Serial
@@ -336,9 +605,12 @@ func pbhookFromOrder(m *plain.Order) *pbhook.Order {
 	if m.BillTo != nil {
 		v.BillTo = pbhookFromAddress(m.BillTo)
 	}
-	v.Items = make([]*pbhook.LineItem, len(m.Items))
-	for i := range m.Items {
-		v.Items[i] = pbhookFromLineItem(&m.Items[i])
+	{
+		list := make([]*pbhook.LineItem, len(m.Items))
+		for i := range m.Items {
+			list[i] = pbhookFromLineItem(&m.Items[i])
+		}
+		v.Items = list
 	}
 	v.Total = pbhookFromMoney(&m.Total)
 	v.Coupon = m.Coupon
@@ -814,6 +1086,17 @@ func pbhookMatchTiny(v *pbhook.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func pbhookSomeBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Message)
+	if v := v.EnumMessage; v != nil {
+		sum += uint64(v.Embedded)
+	}
+	return sum, nil
+}
+
 func pbhookUseBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbhookReadBenchmark(v), nil
 }
@@ -822,10 +1105,26 @@ func pbhookSameBenchmark(v *pbhook.Benchmark, m *plain.Benchmark) (uint64, error
 	return bit(pbhookMatchBenchmark(v, m)), nil
 }
 
+func pbhookSomeBlob(v *pbhook.Blob, _ *plain.Blob) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Data)
+	return sum, nil
+}
+
 func pbhookUseBlob(v *pbhook.Blob, _ *plain.Blob) (uint64, error) { return pbhookReadBlob(v), nil }
 
 func pbhookSameBlob(v *pbhook.Blob, m *plain.Blob) (uint64, error) {
 	return bit(pbhookMatchBlob(v, m)), nil
+}
+
+func pbhookSomeMetrics(v *pbhook.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Series)
+	return sum, nil
 }
 
 func pbhookUseMetrics(v *pbhook.Metrics, _ *plain.Metrics) (uint64, error) {
@@ -836,10 +1135,67 @@ func pbhookSameMetrics(v *pbhook.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(pbhookMatchMetrics(v, m)), nil
 }
 
+func pbhookSomeNotice(v *pbhook.Notice, _ *plain.Notice) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += uint64(v.Amount)
+	}
+	return sum, nil
+}
+
+func pbhookUseNotice(v *pbhook.Notice, _ *plain.Notice) (uint64, error) {
+	return pbhookReadNotice(v), nil
+}
+
+func pbhookSameNotice(v *pbhook.Notice, m *plain.Notice) (uint64, error) {
+	return bit(pbhookMatchNotice(v, m)), nil
+}
+
+func pbhookSomeNoticeNew(v *pbhook.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += Text(v.Unit)
+	}
+	return sum, nil
+}
+
+func pbhookUseNoticeNew(v *pbhook.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return pbhookReadNoticeNew(v), nil
+}
+
+func pbhookSameNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(pbhookMatchNoticeNew(v, m)), nil
+}
+
+func pbhookSomeOrder(v *pbhook.Order, _ *plain.Order) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Reference)
+	if v := v.Total; v != nil {
+		sum += uint64(v.MinorUnits)
+	}
+	return sum, nil
+}
+
 func pbhookUseOrder(v *pbhook.Order, _ *plain.Order) (uint64, error) { return pbhookReadOrder(v), nil }
 
 func pbhookSameOrder(v *pbhook.Order, m *plain.Order) (uint64, error) {
 	return bit(pbhookMatchOrder(v, m)), nil
+}
+
+func pbhookSomeTiny(v *pbhook.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += uint64(v.Serial)
+	return sum, nil
 }
 
 func pbhookUseTiny(v *pbhook.Tiny, _ *plain.Tiny) (uint64, error) { return pbhookReadTiny(v), nil }

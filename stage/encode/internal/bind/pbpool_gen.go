@@ -15,9 +15,12 @@ func pbpoolFromBenchmark(m *plain.Benchmark) *pbpool.Benchmark {
 	v.Embedded = pbpoolFromEmbeddedMessage(&m.Embedded)
 	v.EmbeddedMap = pbpoolFromMap(&m.EmbeddedMap)
 	v.EnumMessage = pbpoolFromEnumMessage(&m.EnumMessage)
-	v.Repeated = make([]*pbpool.EmbeddedMessage, len(m.Repeated))
-	for i := range m.Repeated {
-		v.Repeated[i] = pbpoolFromEmbeddedMessage(&m.Repeated[i])
+	{
+		list := make([]*pbpool.EmbeddedMessage, len(m.Repeated))
+		for i := range m.Repeated {
+			list[i] = pbpoolFromEmbeddedMessage(&m.Repeated[i])
+		}
+		v.Repeated = list
 	}
 	return v
 }
@@ -324,6 +327,272 @@ func pbpoolMatchMetrics(v *pbpool.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func pbpoolFromNotice(m *plain.Notice) *pbpool.Notice {
+	v := new(pbpool.Notice)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbpoolFromNoticePart(&m.Part)
+	{
+		list := make([]*pbpool.NoticePart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbpoolFromNoticePart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	return v
+}
+
+func pbpoolToNotice(v *pbpool.Notice, m *plain.Notice) {
+	*m = plain.Notice{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbpoolToNoticePart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticePart, len(list))
+		for i := range list {
+			pbpoolToNoticePart(list[i], &m.Parts[i])
+		}
+	}
+}
+
+func pbpoolReadNotice(v *pbpool.Notice) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbpoolReadNoticePart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbpoolReadNoticePart(list[i])
+		}
+	}
+	return sum
+}
+
+func pbpoolMatchNotice(v *pbpool.Notice, m *plain.Notice) bool {
+	if v == nil {
+		v = new(pbpool.Notice)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbpoolMatchNoticePart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbpoolMatchNoticePart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbpoolFromNoticePart(m *plain.NoticePart) *pbpool.NoticePart {
+	v := new(pbpool.NoticePart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	return v
+}
+
+func pbpoolToNoticePart(v *pbpool.NoticePart, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+}
+
+func pbpoolReadNoticePart(v *pbpool.NoticePart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	return sum
+}
+
+func pbpoolMatchNoticePart(v *pbpool.NoticePart, m *plain.NoticePart) bool {
+	if v == nil {
+		v = new(pbpool.NoticePart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func pbpoolFromNoticeNew(m *plain.NoticeNew) *pbpool.NoticeNew {
+	v := new(pbpool.NoticeNew)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = pbpoolFromNoticeNewPart(&m.Part)
+	{
+		list := make([]*pbpool.NoticeNewPart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = pbpoolFromNoticeNewPart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	v.Note = m.Note
+	v.Tags = m.Tags
+	return v
+}
+
+func pbpoolToNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	pbpoolToNoticeNewPart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticeNewPart, len(list))
+		for i := range list {
+			pbpoolToNoticeNewPart(list[i], &m.Parts[i])
+		}
+	}
+	m.Note = v.Note
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
+}
+
+func pbpoolReadNoticeNew(v *pbpool.NoticeNew) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += pbpoolReadNoticeNewPart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += pbpoolReadNoticeNewPart(list[i])
+		}
+	}
+	sum += Text(v.Note)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
+	}
+	return sum
+}
+
+func pbpoolMatchNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) bool {
+	if v == nil {
+		v = new(pbpool.NoticeNew)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !pbpoolMatchNoticeNewPart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !pbpoolMatchNoticeNewPart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Note == m.Note) {
+		return false
+	}
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
+			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func pbpoolFromNoticeNewPart(m *plain.NoticeNewPart) *pbpool.NoticeNewPart {
+	v := new(pbpool.NoticeNewPart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	v.Unit = m.Unit
+	return v
+}
+
+func pbpoolToNoticeNewPart(v *pbpool.NoticeNewPart, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+	m.Unit = v.Unit
+}
+
+func pbpoolReadNoticeNewPart(v *pbpool.NoticeNewPart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	sum += Text(v.Unit)
+	return sum
+}
+
+func pbpoolMatchNoticeNewPart(v *pbpool.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if v == nil {
+		v = new(pbpool.NoticeNewPart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	if !(v.Unit == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func pbpoolFromOrder(m *plain.Order) *pbpool.Order {
 	v := new(pbpool.Order)
 	v.Serial = m.Serial
@@ -336,9 +605,12 @@ func pbpoolFromOrder(m *plain.Order) *pbpool.Order {
 	if m.BillTo != nil {
 		v.BillTo = pbpoolFromAddress(m.BillTo)
 	}
-	v.Items = make([]*pbpool.LineItem, len(m.Items))
-	for i := range m.Items {
-		v.Items[i] = pbpoolFromLineItem(&m.Items[i])
+	{
+		list := make([]*pbpool.LineItem, len(m.Items))
+		for i := range m.Items {
+			list[i] = pbpoolFromLineItem(&m.Items[i])
+		}
+		v.Items = list
 	}
 	v.Total = pbpoolFromMoney(&m.Total)
 	v.Coupon = m.Coupon
@@ -814,6 +1086,17 @@ func pbpoolMatchTiny(v *pbpool.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func pbpoolSomeBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Message)
+	if v := v.EnumMessage; v != nil {
+		sum += uint64(v.Embedded)
+	}
+	return sum, nil
+}
+
 func pbpoolUseBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbpoolReadBenchmark(v), nil
 }
@@ -822,10 +1105,26 @@ func pbpoolSameBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) (uint64, error
 	return bit(pbpoolMatchBenchmark(v, m)), nil
 }
 
+func pbpoolSomeBlob(v *pbpool.Blob, _ *plain.Blob) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Data)
+	return sum, nil
+}
+
 func pbpoolUseBlob(v *pbpool.Blob, _ *plain.Blob) (uint64, error) { return pbpoolReadBlob(v), nil }
 
 func pbpoolSameBlob(v *pbpool.Blob, m *plain.Blob) (uint64, error) {
 	return bit(pbpoolMatchBlob(v, m)), nil
+}
+
+func pbpoolSomeMetrics(v *pbpool.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Series)
+	return sum, nil
 }
 
 func pbpoolUseMetrics(v *pbpool.Metrics, _ *plain.Metrics) (uint64, error) {
@@ -836,10 +1135,67 @@ func pbpoolSameMetrics(v *pbpool.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(pbpoolMatchMetrics(v, m)), nil
 }
 
+func pbpoolSomeNotice(v *pbpool.Notice, _ *plain.Notice) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += uint64(v.Amount)
+	}
+	return sum, nil
+}
+
+func pbpoolUseNotice(v *pbpool.Notice, _ *plain.Notice) (uint64, error) {
+	return pbpoolReadNotice(v), nil
+}
+
+func pbpoolSameNotice(v *pbpool.Notice, m *plain.Notice) (uint64, error) {
+	return bit(pbpoolMatchNotice(v, m)), nil
+}
+
+func pbpoolSomeNoticeNew(v *pbpool.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += Text(v.Unit)
+	}
+	return sum, nil
+}
+
+func pbpoolUseNoticeNew(v *pbpool.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return pbpoolReadNoticeNew(v), nil
+}
+
+func pbpoolSameNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(pbpoolMatchNoticeNew(v, m)), nil
+}
+
+func pbpoolSomeOrder(v *pbpool.Order, _ *plain.Order) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Reference)
+	if v := v.Total; v != nil {
+		sum += uint64(v.MinorUnits)
+	}
+	return sum, nil
+}
+
 func pbpoolUseOrder(v *pbpool.Order, _ *plain.Order) (uint64, error) { return pbpoolReadOrder(v), nil }
 
 func pbpoolSameOrder(v *pbpool.Order, m *plain.Order) (uint64, error) {
 	return bit(pbpoolMatchOrder(v, m)), nil
+}
+
+func pbpoolSomeTiny(v *pbpool.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += uint64(v.Serial)
+	return sum, nil
 }
 
 func pbpoolUseTiny(v *pbpool.Tiny, _ *plain.Tiny) (uint64, error) { return pbpoolReadTiny(v), nil }

@@ -163,6 +163,140 @@ func plainMatchMetrics(v *plain.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func plainReadNotice(v *plain.Notice) (sum uint64) {
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += plainReadNoticePart(&v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += plainReadNoticePart(&list[i])
+		}
+	}
+	return sum
+}
+
+func plainMatchNotice(v *plain.Notice, m *plain.Notice) bool {
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !plainMatchNoticePart(&v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !plainMatchNoticePart(&list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func plainReadNoticePart(v *plain.NoticePart) (sum uint64) {
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	return sum
+}
+
+func plainMatchNoticePart(v *plain.NoticePart, m *plain.NoticePart) bool {
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func plainReadNoticeNew(v *plain.NoticeNew) (sum uint64) {
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += plainReadNoticeNewPart(&v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += plainReadNoticeNewPart(&list[i])
+		}
+	}
+	sum += Text(v.Note)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
+	}
+	return sum
+}
+
+func plainMatchNoticeNew(v *plain.NoticeNew, m *plain.NoticeNew) bool {
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !plainMatchNoticeNewPart(&v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !plainMatchNoticeNewPart(&list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Note == m.Note) {
+		return false
+	}
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
+			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func plainReadNoticeNewPart(v *plain.NoticeNewPart) (sum uint64) {
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	sum += Text(v.Unit)
+	return sum
+}
+
+func plainMatchNoticeNewPart(v *plain.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	if !(v.Unit == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func plainReadOrder(v *plain.Order) (sum uint64) {
 	sum += uint64(v.Serial)
 	sum += Text(v.Reference)
@@ -436,6 +570,15 @@ func plainMatchTiny(v *plain.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func plainSomeBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	sum += Text(v.Message)
+	{
+		v := &v.EnumMessage
+		sum += uint64(v.Embedded)
+	}
+	return sum, nil
+}
+
 func plainUseBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return plainReadBenchmark(v), nil
 }
@@ -444,10 +587,20 @@ func plainSameBenchmark(v *plain.Benchmark, m *plain.Benchmark) (uint64, error) 
 	return bit(plainMatchBenchmark(v, m)), nil
 }
 
+func plainSomeBlob(v *plain.Blob, _ *plain.Blob) (sum uint64, err error) {
+	sum += Text(v.Data)
+	return sum, nil
+}
+
 func plainUseBlob(v *plain.Blob, _ *plain.Blob) (uint64, error) { return plainReadBlob(v), nil }
 
 func plainSameBlob(v *plain.Blob, m *plain.Blob) (uint64, error) {
 	return bit(plainMatchBlob(v, m)), nil
+}
+
+func plainSomeMetrics(v *plain.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	sum += Text(v.Series)
+	return sum, nil
 }
 
 func plainUseMetrics(v *plain.Metrics, _ *plain.Metrics) (uint64, error) {
@@ -458,10 +611,56 @@ func plainSameMetrics(v *plain.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(plainMatchMetrics(v, m)), nil
 }
 
+func plainSomeNotice(v *plain.Notice, _ *plain.Notice) (sum uint64, err error) {
+	sum += Text(v.Title)
+	{
+		v := &v.Part
+		sum += uint64(v.Amount)
+	}
+	return sum, nil
+}
+
+func plainUseNotice(v *plain.Notice, _ *plain.Notice) (uint64, error) { return plainReadNotice(v), nil }
+
+func plainSameNotice(v *plain.Notice, m *plain.Notice) (uint64, error) {
+	return bit(plainMatchNotice(v, m)), nil
+}
+
+func plainSomeNoticeNew(v *plain.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	sum += Text(v.Title)
+	{
+		v := &v.Part
+		sum += Text(v.Unit)
+	}
+	return sum, nil
+}
+
+func plainUseNoticeNew(v *plain.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return plainReadNoticeNew(v), nil
+}
+
+func plainSameNoticeNew(v *plain.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(plainMatchNoticeNew(v, m)), nil
+}
+
+func plainSomeOrder(v *plain.Order, _ *plain.Order) (sum uint64, err error) {
+	sum += Text(v.Reference)
+	{
+		v := &v.Total
+		sum += uint64(v.MinorUnits)
+	}
+	return sum, nil
+}
+
 func plainUseOrder(v *plain.Order, _ *plain.Order) (uint64, error) { return plainReadOrder(v), nil }
 
 func plainSameOrder(v *plain.Order, m *plain.Order) (uint64, error) {
 	return bit(plainMatchOrder(v, m)), nil
+}
+
+func plainSomeTiny(v *plain.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	sum += uint64(v.Serial)
+	return sum, nil
 }
 
 func plainUseTiny(v *plain.Tiny, _ *plain.Tiny) (uint64, error) { return plainReadTiny(v), nil }

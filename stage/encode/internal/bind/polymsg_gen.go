@@ -15,9 +15,12 @@ func polymsgFromBenchmark(m *plain.Benchmark) *polymsg.Benchmark {
 	v.Embedded = polymsgFromEmbeddedMessage(&m.Embedded)
 	v.EmbeddedMap = polymsgFromMap(&m.EmbeddedMap)
 	v.EnumMessage = polymsgFromEnumMessage(&m.EnumMessage)
-	v.Repeated = make([]*polymsg.EmbeddedMessage, len(m.Repeated))
-	for i := range m.Repeated {
-		v.Repeated[i] = polymsgFromEmbeddedMessage(&m.Repeated[i])
+	{
+		list := make([]*polymsg.EmbeddedMessage, len(m.Repeated))
+		for i := range m.Repeated {
+			list[i] = polymsgFromEmbeddedMessage(&m.Repeated[i])
+		}
+		v.Repeated = list
 	}
 	return v
 }
@@ -324,6 +327,272 @@ func polymsgMatchMetrics(v *polymsg.Metrics, m *plain.Metrics) bool {
 	return true
 }
 
+func polymsgFromNotice(m *plain.Notice) *polymsg.Notice {
+	v := new(polymsg.Notice)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = polymsgFromNoticePart(&m.Part)
+	{
+		list := make([]*polymsg.NoticePart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = polymsgFromNoticePart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	return v
+}
+
+func polymsgToNotice(v *polymsg.Notice, m *plain.Notice) {
+	*m = plain.Notice{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	polymsgToNoticePart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticePart, len(list))
+		for i := range list {
+			polymsgToNoticePart(list[i], &m.Parts[i])
+		}
+	}
+}
+
+func polymsgReadNotice(v *polymsg.Notice) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += polymsgReadNoticePart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += polymsgReadNoticePart(list[i])
+		}
+	}
+	return sum
+}
+
+func polymsgMatchNotice(v *polymsg.Notice, m *plain.Notice) bool {
+	if v == nil {
+		v = new(polymsg.Notice)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !polymsgMatchNoticePart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !polymsgMatchNoticePart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func polymsgFromNoticePart(m *plain.NoticePart) *polymsg.NoticePart {
+	v := new(polymsg.NoticePart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	return v
+}
+
+func polymsgToNoticePart(v *polymsg.NoticePart, m *plain.NoticePart) {
+	*m = plain.NoticePart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+}
+
+func polymsgReadNoticePart(v *polymsg.NoticePart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	return sum
+}
+
+func polymsgMatchNoticePart(v *polymsg.NoticePart, m *plain.NoticePart) bool {
+	if v == nil {
+		v = new(polymsg.NoticePart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	return true
+}
+
+func polymsgFromNoticeNew(m *plain.NoticeNew) *polymsg.NoticeNew {
+	v := new(polymsg.NoticeNew)
+	v.Serial = m.Serial
+	v.Title = m.Title
+	v.Part = polymsgFromNoticeNewPart(&m.Part)
+	{
+		list := make([]*polymsg.NoticeNewPart, len(m.Parts))
+		for i := range m.Parts {
+			list[i] = polymsgFromNoticeNewPart(&m.Parts[i])
+		}
+		v.Parts = list
+	}
+	v.Note = m.Note
+	v.Tags = m.Tags
+	return v
+}
+
+func polymsgToNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) {
+	*m = plain.NoticeNew{}
+	if v == nil {
+		return
+	}
+	m.Serial = v.Serial
+	m.Title = v.Title
+	polymsgToNoticeNewPart(v.Part, &m.Part)
+	{
+		list := v.Parts
+		m.Parts = make([]plain.NoticeNewPart, len(list))
+		for i := range list {
+			polymsgToNoticeNewPart(list[i], &m.Parts[i])
+		}
+	}
+	m.Note = v.Note
+	{
+		list := v.Tags
+		m.Tags = make([]string, len(list))
+		for i := range list {
+			m.Tags[i] = list[i]
+		}
+	}
+}
+
+func polymsgReadNoticeNew(v *polymsg.NoticeNew) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += uint64(v.Serial)
+	sum += Text(v.Title)
+	sum += polymsgReadNoticeNewPart(v.Part)
+	{
+		list := v.Parts
+		sum += uint64(len(list))
+		for i := range list {
+			sum += polymsgReadNoticeNewPart(list[i])
+		}
+	}
+	sum += Text(v.Note)
+	{
+		list := v.Tags
+		sum += uint64(len(list))
+		for i := range list {
+			sum += Text(list[i])
+		}
+	}
+	return sum
+}
+
+func polymsgMatchNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) bool {
+	if v == nil {
+		v = new(polymsg.NoticeNew)
+	}
+	if !(v.Serial == m.Serial) {
+		return false
+	}
+	if !(v.Title == m.Title) {
+		return false
+	}
+	if !polymsgMatchNoticeNewPart(v.Part, &m.Part) {
+		return false
+	}
+	{
+		list := v.Parts
+		if len(list) != len(m.Parts) {
+			return false
+		}
+		for i := range list {
+			if !polymsgMatchNoticeNewPart(list[i], &m.Parts[i]) {
+				return false
+			}
+		}
+	}
+	if !(v.Note == m.Note) {
+		return false
+	}
+	{
+		list := v.Tags
+		if len(list) != len(m.Tags) {
+			return false
+		}
+		for i := range list {
+			if !(list[i] == m.Tags[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func polymsgFromNoticeNewPart(m *plain.NoticeNewPart) *polymsg.NoticeNewPart {
+	v := new(polymsg.NoticeNewPart)
+	v.Name = m.Name
+	v.Amount = m.Amount
+	v.Unit = m.Unit
+	return v
+}
+
+func polymsgToNoticeNewPart(v *polymsg.NoticeNewPart, m *plain.NoticeNewPart) {
+	*m = plain.NoticeNewPart{}
+	if v == nil {
+		return
+	}
+	m.Name = v.Name
+	m.Amount = v.Amount
+	m.Unit = v.Unit
+}
+
+func polymsgReadNoticeNewPart(v *polymsg.NoticeNewPart) (sum uint64) {
+	if v == nil {
+		return 0
+	}
+	sum += Text(v.Name)
+	sum += uint64(v.Amount)
+	sum += Text(v.Unit)
+	return sum
+}
+
+func polymsgMatchNoticeNewPart(v *polymsg.NoticeNewPart, m *plain.NoticeNewPart) bool {
+	if v == nil {
+		v = new(polymsg.NoticeNewPart)
+	}
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Amount == m.Amount) {
+		return false
+	}
+	if !(v.Unit == m.Unit) {
+		return false
+	}
+	return true
+}
+
 func polymsgFromOrder(m *plain.Order) *polymsg.Order {
 	v := new(polymsg.Order)
 	v.Serial = m.Serial
@@ -338,9 +607,12 @@ func polymsgFromOrder(m *plain.Order) *polymsg.Order {
 	if m.BillTo != nil {
 		v.BillTo = polymsgFromAddress(m.BillTo)
 	}
-	v.Items = make([]*polymsg.LineItem, len(m.Items))
-	for i := range m.Items {
-		v.Items[i] = polymsgFromLineItem(&m.Items[i])
+	{
+		list := make([]*polymsg.LineItem, len(m.Items))
+		for i := range m.Items {
+			list[i] = polymsgFromLineItem(&m.Items[i])
+		}
+		v.Items = list
 	}
 	v.Total = polymsgFromMoney(&m.Total)
 	if m.Coupon != nil {
@@ -822,6 +1094,17 @@ func polymsgMatchTiny(v *polymsg.Tiny, m *plain.Tiny) bool {
 	return true
 }
 
+func polymsgSomeBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Message)
+	if v := v.EnumMessage; v != nil {
+		sum += uint64(v.Embedded)
+	}
+	return sum, nil
+}
+
 func polymsgUseBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return polymsgReadBenchmark(v), nil
 }
@@ -830,10 +1113,26 @@ func polymsgSameBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) (uint64, err
 	return bit(polymsgMatchBenchmark(v, m)), nil
 }
 
+func polymsgSomeBlob(v *polymsg.Blob, _ *plain.Blob) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Data)
+	return sum, nil
+}
+
 func polymsgUseBlob(v *polymsg.Blob, _ *plain.Blob) (uint64, error) { return polymsgReadBlob(v), nil }
 
 func polymsgSameBlob(v *polymsg.Blob, m *plain.Blob) (uint64, error) {
 	return bit(polymsgMatchBlob(v, m)), nil
+}
+
+func polymsgSomeMetrics(v *polymsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Series)
+	return sum, nil
 }
 
 func polymsgUseMetrics(v *polymsg.Metrics, _ *plain.Metrics) (uint64, error) {
@@ -844,12 +1143,69 @@ func polymsgSameMetrics(v *polymsg.Metrics, m *plain.Metrics) (uint64, error) {
 	return bit(polymsgMatchMetrics(v, m)), nil
 }
 
+func polymsgSomeNotice(v *polymsg.Notice, _ *plain.Notice) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += uint64(v.Amount)
+	}
+	return sum, nil
+}
+
+func polymsgUseNotice(v *polymsg.Notice, _ *plain.Notice) (uint64, error) {
+	return polymsgReadNotice(v), nil
+}
+
+func polymsgSameNotice(v *polymsg.Notice, m *plain.Notice) (uint64, error) {
+	return bit(polymsgMatchNotice(v, m)), nil
+}
+
+func polymsgSomeNoticeNew(v *polymsg.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Title)
+	if v := v.Part; v != nil {
+		sum += Text(v.Unit)
+	}
+	return sum, nil
+}
+
+func polymsgUseNoticeNew(v *polymsg.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
+	return polymsgReadNoticeNew(v), nil
+}
+
+func polymsgSameNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) (uint64, error) {
+	return bit(polymsgMatchNoticeNew(v, m)), nil
+}
+
+func polymsgSomeOrder(v *polymsg.Order, _ *plain.Order) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += Text(v.Reference)
+	if v := v.Total; v != nil {
+		sum += uint64(v.MinorUnits)
+	}
+	return sum, nil
+}
+
 func polymsgUseOrder(v *polymsg.Order, _ *plain.Order) (uint64, error) {
 	return polymsgReadOrder(v), nil
 }
 
 func polymsgSameOrder(v *polymsg.Order, m *plain.Order) (uint64, error) {
 	return bit(polymsgMatchOrder(v, m)), nil
+}
+
+func polymsgSomeTiny(v *polymsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
+	if v == nil {
+		return 0, nil
+	}
+	sum += uint64(v.Serial)
+	return sum, nil
 }
 
 func polymsgUseTiny(v *polymsg.Tiny, _ *plain.Tiny) (uint64, error) { return polymsgReadTiny(v), nil }

@@ -710,6 +710,507 @@ func (f Metrics_Future) Struct() (Metrics, error) {
 	return Metrics(p.Struct()), err
 }
 
+type Notice capnp.Struct
+
+// Notice_TypeID is the unique identifier for the type Notice.
+const Notice_TypeID = 0xc5453b0e59fb984e
+
+func NewNotice(s *capnp.Segment) (Notice, error) {
+	st, err := capnp.NewStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 3})
+	return Notice(st), err
+}
+
+func NewRootNotice(s *capnp.Segment) (Notice, error) {
+	st, err := capnp.NewRootStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 3})
+	return Notice(st), err
+}
+
+func ReadRootNotice(msg *capnp.Message) (Notice, error) {
+	root, err := msg.Root()
+	return Notice(root.Struct()), err
+}
+
+func (s Notice) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
+	return capnp.Struct(s).EncodeAsPtr(seg)
+}
+
+func (Notice) DecodeFromPtr(p capnp.Ptr) Notice {
+	return Notice(capnp.Struct{}.DecodeFromPtr(p))
+}
+
+func (s Notice) ToPtr() capnp.Ptr {
+	return capnp.Struct(s).ToPtr()
+}
+func (s Notice) IsValid() bool {
+	return capnp.Struct(s).IsValid()
+}
+
+func (s Notice) Message() *capnp.Message {
+	return capnp.Struct(s).Message()
+}
+
+func (s Notice) Segment() *capnp.Segment {
+	return capnp.Struct(s).Segment()
+}
+func (s Notice) Serial() uint64 {
+	return capnp.Struct(s).Uint64(0)
+}
+
+func (s Notice) SetSerial(v uint64) {
+	capnp.Struct(s).SetUint64(0, v)
+}
+
+func (s Notice) Title() (string, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.Text(), err
+}
+
+func (s Notice) HasTitle() bool {
+	return capnp.Struct(s).HasPtr(0)
+}
+
+func (s Notice) TitleBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.TextBytes(), err
+}
+
+func (s Notice) SetTitle(v string) error {
+	return capnp.Struct(s).SetText(0, v)
+}
+
+func (s Notice) Part() (NoticePart, error) {
+	p, err := capnp.Struct(s).Ptr(1)
+	return NoticePart(p.Struct()), err
+}
+
+func (s Notice) HasPart() bool {
+	return capnp.Struct(s).HasPtr(1)
+}
+
+func (s Notice) SetPart(v NoticePart) error {
+	return capnp.Struct(s).SetPtr(1, capnp.Struct(v).ToPtr())
+}
+
+// NewPart sets the part field to a newly
+// allocated NoticePart struct, preferring placement in s's segment.
+func (s Notice) NewPart() (NoticePart, error) {
+	ss, err := NewNoticePart(capnp.Struct(s).Segment())
+	if err != nil {
+		return NoticePart{}, err
+	}
+	err = capnp.Struct(s).SetPtr(1, capnp.Struct(ss).ToPtr())
+	return ss, err
+}
+
+func (s Notice) Parts() (NoticePart_List, error) {
+	p, err := capnp.Struct(s).Ptr(2)
+	return NoticePart_List(p.List()), err
+}
+
+func (s Notice) HasParts() bool {
+	return capnp.Struct(s).HasPtr(2)
+}
+
+func (s Notice) SetParts(v NoticePart_List) error {
+	return capnp.Struct(s).SetPtr(2, v.ToPtr())
+}
+
+// NewParts sets the parts field to a newly
+// allocated NoticePart_List, preferring placement in s's segment.
+func (s Notice) NewParts(n int32) (NoticePart_List, error) {
+	l, err := NewNoticePart_List(capnp.Struct(s).Segment(), n)
+	if err != nil {
+		return NoticePart_List{}, err
+	}
+	err = capnp.Struct(s).SetPtr(2, l.ToPtr())
+	return l, err
+}
+
+// Notice_List is a list of Notice.
+type Notice_List = capnp.StructList[Notice]
+
+// NewNotice creates a new list of Notice.
+func NewNotice_List(s *capnp.Segment, sz int32) (Notice_List, error) {
+	l, err := capnp.NewCompositeList(s, capnp.ObjectSize{DataSize: 8, PointerCount: 3}, sz)
+	return capnp.StructList[Notice](l), err
+}
+
+// Notice_Future is a wrapper for a Notice promised by a client call.
+type Notice_Future struct{ *capnp.Future }
+
+func (f Notice_Future) Struct() (Notice, error) {
+	p, err := f.Future.Ptr()
+	return Notice(p.Struct()), err
+}
+func (p Notice_Future) Part() NoticePart_Future {
+	return NoticePart_Future{Future: p.Future.Field(1, nil)}
+}
+
+type NoticePart capnp.Struct
+
+// NoticePart_TypeID is the unique identifier for the type NoticePart.
+const NoticePart_TypeID = 0xfeb66919104cc5e4
+
+func NewNoticePart(s *capnp.Segment) (NoticePart, error) {
+	st, err := capnp.NewStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 1})
+	return NoticePart(st), err
+}
+
+func NewRootNoticePart(s *capnp.Segment) (NoticePart, error) {
+	st, err := capnp.NewRootStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 1})
+	return NoticePart(st), err
+}
+
+func ReadRootNoticePart(msg *capnp.Message) (NoticePart, error) {
+	root, err := msg.Root()
+	return NoticePart(root.Struct()), err
+}
+
+func (s NoticePart) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
+	return capnp.Struct(s).EncodeAsPtr(seg)
+}
+
+func (NoticePart) DecodeFromPtr(p capnp.Ptr) NoticePart {
+	return NoticePart(capnp.Struct{}.DecodeFromPtr(p))
+}
+
+func (s NoticePart) ToPtr() capnp.Ptr {
+	return capnp.Struct(s).ToPtr()
+}
+func (s NoticePart) IsValid() bool {
+	return capnp.Struct(s).IsValid()
+}
+
+func (s NoticePart) Message() *capnp.Message {
+	return capnp.Struct(s).Message()
+}
+
+func (s NoticePart) Segment() *capnp.Segment {
+	return capnp.Struct(s).Segment()
+}
+func (s NoticePart) Name() (string, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.Text(), err
+}
+
+func (s NoticePart) HasName() bool {
+	return capnp.Struct(s).HasPtr(0)
+}
+
+func (s NoticePart) NameBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.TextBytes(), err
+}
+
+func (s NoticePart) SetName(v string) error {
+	return capnp.Struct(s).SetText(0, v)
+}
+
+func (s NoticePart) Amount() int64 {
+	return int64(capnp.Struct(s).Uint64(0))
+}
+
+func (s NoticePart) SetAmount(v int64) {
+	capnp.Struct(s).SetUint64(0, uint64(v))
+}
+
+// NoticePart_List is a list of NoticePart.
+type NoticePart_List = capnp.StructList[NoticePart]
+
+// NewNoticePart creates a new list of NoticePart.
+func NewNoticePart_List(s *capnp.Segment, sz int32) (NoticePart_List, error) {
+	l, err := capnp.NewCompositeList(s, capnp.ObjectSize{DataSize: 8, PointerCount: 1}, sz)
+	return capnp.StructList[NoticePart](l), err
+}
+
+// NoticePart_Future is a wrapper for a NoticePart promised by a client call.
+type NoticePart_Future struct{ *capnp.Future }
+
+func (f NoticePart_Future) Struct() (NoticePart, error) {
+	p, err := f.Future.Ptr()
+	return NoticePart(p.Struct()), err
+}
+
+type NoticeNew capnp.Struct
+
+// NoticeNew_TypeID is the unique identifier for the type NoticeNew.
+const NoticeNew_TypeID = 0xe26cc6edb6c10d6e
+
+func NewNoticeNew(s *capnp.Segment) (NoticeNew, error) {
+	st, err := capnp.NewStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 5})
+	return NoticeNew(st), err
+}
+
+func NewRootNoticeNew(s *capnp.Segment) (NoticeNew, error) {
+	st, err := capnp.NewRootStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 5})
+	return NoticeNew(st), err
+}
+
+func ReadRootNoticeNew(msg *capnp.Message) (NoticeNew, error) {
+	root, err := msg.Root()
+	return NoticeNew(root.Struct()), err
+}
+
+func (s NoticeNew) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
+	return capnp.Struct(s).EncodeAsPtr(seg)
+}
+
+func (NoticeNew) DecodeFromPtr(p capnp.Ptr) NoticeNew {
+	return NoticeNew(capnp.Struct{}.DecodeFromPtr(p))
+}
+
+func (s NoticeNew) ToPtr() capnp.Ptr {
+	return capnp.Struct(s).ToPtr()
+}
+func (s NoticeNew) IsValid() bool {
+	return capnp.Struct(s).IsValid()
+}
+
+func (s NoticeNew) Message() *capnp.Message {
+	return capnp.Struct(s).Message()
+}
+
+func (s NoticeNew) Segment() *capnp.Segment {
+	return capnp.Struct(s).Segment()
+}
+func (s NoticeNew) Serial() uint64 {
+	return capnp.Struct(s).Uint64(0)
+}
+
+func (s NoticeNew) SetSerial(v uint64) {
+	capnp.Struct(s).SetUint64(0, v)
+}
+
+func (s NoticeNew) Title() (string, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.Text(), err
+}
+
+func (s NoticeNew) HasTitle() bool {
+	return capnp.Struct(s).HasPtr(0)
+}
+
+func (s NoticeNew) TitleBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.TextBytes(), err
+}
+
+func (s NoticeNew) SetTitle(v string) error {
+	return capnp.Struct(s).SetText(0, v)
+}
+
+func (s NoticeNew) Part() (NoticeNewPart, error) {
+	p, err := capnp.Struct(s).Ptr(1)
+	return NoticeNewPart(p.Struct()), err
+}
+
+func (s NoticeNew) HasPart() bool {
+	return capnp.Struct(s).HasPtr(1)
+}
+
+func (s NoticeNew) SetPart(v NoticeNewPart) error {
+	return capnp.Struct(s).SetPtr(1, capnp.Struct(v).ToPtr())
+}
+
+// NewPart sets the part field to a newly
+// allocated NoticeNewPart struct, preferring placement in s's segment.
+func (s NoticeNew) NewPart() (NoticeNewPart, error) {
+	ss, err := NewNoticeNewPart(capnp.Struct(s).Segment())
+	if err != nil {
+		return NoticeNewPart{}, err
+	}
+	err = capnp.Struct(s).SetPtr(1, capnp.Struct(ss).ToPtr())
+	return ss, err
+}
+
+func (s NoticeNew) Parts() (NoticeNewPart_List, error) {
+	p, err := capnp.Struct(s).Ptr(2)
+	return NoticeNewPart_List(p.List()), err
+}
+
+func (s NoticeNew) HasParts() bool {
+	return capnp.Struct(s).HasPtr(2)
+}
+
+func (s NoticeNew) SetParts(v NoticeNewPart_List) error {
+	return capnp.Struct(s).SetPtr(2, v.ToPtr())
+}
+
+// NewParts sets the parts field to a newly
+// allocated NoticeNewPart_List, preferring placement in s's segment.
+func (s NoticeNew) NewParts(n int32) (NoticeNewPart_List, error) {
+	l, err := NewNoticeNewPart_List(capnp.Struct(s).Segment(), n)
+	if err != nil {
+		return NoticeNewPart_List{}, err
+	}
+	err = capnp.Struct(s).SetPtr(2, l.ToPtr())
+	return l, err
+}
+func (s NoticeNew) Note() (string, error) {
+	p, err := capnp.Struct(s).Ptr(3)
+	return p.Text(), err
+}
+
+func (s NoticeNew) HasNote() bool {
+	return capnp.Struct(s).HasPtr(3)
+}
+
+func (s NoticeNew) NoteBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(3)
+	return p.TextBytes(), err
+}
+
+func (s NoticeNew) SetNote(v string) error {
+	return capnp.Struct(s).SetText(3, v)
+}
+
+func (s NoticeNew) Tags() (capnp.TextList, error) {
+	p, err := capnp.Struct(s).Ptr(4)
+	return capnp.TextList(p.List()), err
+}
+
+func (s NoticeNew) HasTags() bool {
+	return capnp.Struct(s).HasPtr(4)
+}
+
+func (s NoticeNew) SetTags(v capnp.TextList) error {
+	return capnp.Struct(s).SetPtr(4, v.ToPtr())
+}
+
+// NewTags sets the tags field to a newly
+// allocated capnp.TextList, preferring placement in s's segment.
+func (s NoticeNew) NewTags(n int32) (capnp.TextList, error) {
+	l, err := capnp.NewTextList(capnp.Struct(s).Segment(), n)
+	if err != nil {
+		return capnp.TextList{}, err
+	}
+	err = capnp.Struct(s).SetPtr(4, l.ToPtr())
+	return l, err
+}
+
+// NoticeNew_List is a list of NoticeNew.
+type NoticeNew_List = capnp.StructList[NoticeNew]
+
+// NewNoticeNew creates a new list of NoticeNew.
+func NewNoticeNew_List(s *capnp.Segment, sz int32) (NoticeNew_List, error) {
+	l, err := capnp.NewCompositeList(s, capnp.ObjectSize{DataSize: 8, PointerCount: 5}, sz)
+	return capnp.StructList[NoticeNew](l), err
+}
+
+// NoticeNew_Future is a wrapper for a NoticeNew promised by a client call.
+type NoticeNew_Future struct{ *capnp.Future }
+
+func (f NoticeNew_Future) Struct() (NoticeNew, error) {
+	p, err := f.Future.Ptr()
+	return NoticeNew(p.Struct()), err
+}
+func (p NoticeNew_Future) Part() NoticeNewPart_Future {
+	return NoticeNewPart_Future{Future: p.Future.Field(1, nil)}
+}
+
+type NoticeNewPart capnp.Struct
+
+// NoticeNewPart_TypeID is the unique identifier for the type NoticeNewPart.
+const NoticeNewPart_TypeID = 0xaed89b0c0c72705f
+
+func NewNoticeNewPart(s *capnp.Segment) (NoticeNewPart, error) {
+	st, err := capnp.NewStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 2})
+	return NoticeNewPart(st), err
+}
+
+func NewRootNoticeNewPart(s *capnp.Segment) (NoticeNewPart, error) {
+	st, err := capnp.NewRootStruct(s, capnp.ObjectSize{DataSize: 8, PointerCount: 2})
+	return NoticeNewPart(st), err
+}
+
+func ReadRootNoticeNewPart(msg *capnp.Message) (NoticeNewPart, error) {
+	root, err := msg.Root()
+	return NoticeNewPart(root.Struct()), err
+}
+
+func (s NoticeNewPart) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
+	return capnp.Struct(s).EncodeAsPtr(seg)
+}
+
+func (NoticeNewPart) DecodeFromPtr(p capnp.Ptr) NoticeNewPart {
+	return NoticeNewPart(capnp.Struct{}.DecodeFromPtr(p))
+}
+
+func (s NoticeNewPart) ToPtr() capnp.Ptr {
+	return capnp.Struct(s).ToPtr()
+}
+func (s NoticeNewPart) IsValid() bool {
+	return capnp.Struct(s).IsValid()
+}
+
+func (s NoticeNewPart) Message() *capnp.Message {
+	return capnp.Struct(s).Message()
+}
+
+func (s NoticeNewPart) Segment() *capnp.Segment {
+	return capnp.Struct(s).Segment()
+}
+func (s NoticeNewPart) Name() (string, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.Text(), err
+}
+
+func (s NoticeNewPart) HasName() bool {
+	return capnp.Struct(s).HasPtr(0)
+}
+
+func (s NoticeNewPart) NameBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(0)
+	return p.TextBytes(), err
+}
+
+func (s NoticeNewPart) SetName(v string) error {
+	return capnp.Struct(s).SetText(0, v)
+}
+
+func (s NoticeNewPart) Amount() int64 {
+	return int64(capnp.Struct(s).Uint64(0))
+}
+
+func (s NoticeNewPart) SetAmount(v int64) {
+	capnp.Struct(s).SetUint64(0, uint64(v))
+}
+
+func (s NoticeNewPart) Unit() (string, error) {
+	p, err := capnp.Struct(s).Ptr(1)
+	return p.Text(), err
+}
+
+func (s NoticeNewPart) HasUnit() bool {
+	return capnp.Struct(s).HasPtr(1)
+}
+
+func (s NoticeNewPart) UnitBytes() ([]byte, error) {
+	p, err := capnp.Struct(s).Ptr(1)
+	return p.TextBytes(), err
+}
+
+func (s NoticeNewPart) SetUnit(v string) error {
+	return capnp.Struct(s).SetText(1, v)
+}
+
+// NoticeNewPart_List is a list of NoticeNewPart.
+type NoticeNewPart_List = capnp.StructList[NoticeNewPart]
+
+// NewNoticeNewPart creates a new list of NoticeNewPart.
+func NewNoticeNewPart_List(s *capnp.Segment, sz int32) (NoticeNewPart_List, error) {
+	l, err := capnp.NewCompositeList(s, capnp.ObjectSize{DataSize: 8, PointerCount: 2}, sz)
+	return capnp.StructList[NoticeNewPart](l), err
+}
+
+// NoticeNewPart_Future is a wrapper for a NoticeNewPart promised by a client call.
+type NoticeNewPart_Future struct{ *capnp.Future }
+
+func (f NoticeNewPart_Future) Struct() (NoticeNewPart, error) {
+	p, err := f.Future.Ptr()
+	return NoticeNewPart(p.Struct()), err
+}
+
 type Order capnp.Struct
 
 // Order_TypeID is the unique identifier for the type Order.

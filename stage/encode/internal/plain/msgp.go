@@ -1094,6 +1094,529 @@ func (z Money) Msgsize() (s int) {
 }
 
 // MarshalMsg implements msgp.Marshaler
+func (z *Notice) MarshalMsg(b []byte) (o []byte, err error) {
+	o = msgp.Require(b, z.Msgsize())
+	// map header, size 4
+	// string "serial"
+	o = append(o, 0x84, 0xa6, 0x73, 0x65, 0x72, 0x69, 0x61, 0x6c)
+	o = msgp.AppendUint64(o, z.Serial)
+	// string "title"
+	o = append(o, 0xa5, 0x74, 0x69, 0x74, 0x6c, 0x65)
+	o = msgp.AppendString(o, z.Title)
+	// string "part"
+	o = append(o, 0xa4, 0x70, 0x61, 0x72, 0x74)
+	// map header, size 2
+	// string "name"
+	o = append(o, 0x82, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+	o = msgp.AppendString(o, z.Part.Name)
+	// string "amount"
+	o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+	o = msgp.AppendInt64(o, z.Part.Amount)
+	// string "parts"
+	o = append(o, 0xa5, 0x70, 0x61, 0x72, 0x74, 0x73)
+	o = msgp.AppendArrayHeader(o, uint32(len(z.Parts)))
+	for za0001 := range z.Parts {
+		// map header, size 2
+		// string "name"
+		o = append(o, 0x82, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+		o = msgp.AppendString(o, z.Parts[za0001].Name)
+		// string "amount"
+		o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+		o = msgp.AppendInt64(o, z.Parts[za0001].Amount)
+	}
+	return
+}
+
+// UnmarshalMsg implements msgp.Unmarshaler
+func (z *Notice) UnmarshalMsg(bts []byte) (o []byte, err error) {
+	var field []byte
+	_ = field
+	var zb0001 uint32
+	zb0001, bts, err = msgp.ReadMapHeaderBytes(bts)
+	if err != nil {
+		err = msgp.WrapError(err)
+		return
+	}
+	for zb0001 > 0 {
+		zb0001--
+		field, bts, err = msgp.ReadMapKeyZC(bts)
+		if err != nil {
+			err = msgp.WrapError(err)
+			return
+		}
+		switch msgp.UnsafeString(field) {
+		case "serial":
+			z.Serial, bts, err = msgp.ReadUint64Bytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Serial")
+				return
+			}
+		case "title":
+			z.Title, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Title")
+				return
+			}
+		case "part":
+			var zb0002 uint32
+			zb0002, bts, err = msgp.ReadMapHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Part")
+				return
+			}
+			for zb0002 > 0 {
+				zb0002--
+				field, bts, err = msgp.ReadMapKeyZC(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Part")
+					return
+				}
+				switch msgp.UnsafeString(field) {
+				case "name":
+					z.Part.Name, bts, err = msgp.ReadStringBytes(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part", "Name")
+						return
+					}
+				case "amount":
+					z.Part.Amount, bts, err = msgp.ReadInt64Bytes(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part", "Amount")
+						return
+					}
+				default:
+					bts, err = msgp.Skip(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part")
+						return
+					}
+				}
+			}
+		case "parts":
+			var zb0003 uint32
+			zb0003, bts, err = msgp.ReadArrayHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Parts")
+				return
+			}
+			if cap(z.Parts) >= int(zb0003) {
+				z.Parts = (z.Parts)[:zb0003]
+			} else {
+				z.Parts = make([]NoticePart, zb0003)
+			}
+			for za0001 := range z.Parts {
+				var zb0004 uint32
+				zb0004, bts, err = msgp.ReadMapHeaderBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Parts", za0001)
+					return
+				}
+				for zb0004 > 0 {
+					zb0004--
+					field, bts, err = msgp.ReadMapKeyZC(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Parts", za0001)
+						return
+					}
+					switch msgp.UnsafeString(field) {
+					case "name":
+						z.Parts[za0001].Name, bts, err = msgp.ReadStringBytes(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001, "Name")
+							return
+						}
+					case "amount":
+						z.Parts[za0001].Amount, bts, err = msgp.ReadInt64Bytes(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001, "Amount")
+							return
+						}
+					default:
+						bts, err = msgp.Skip(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001)
+							return
+						}
+					}
+				}
+			}
+		default:
+			bts, err = msgp.Skip(bts)
+			if err != nil {
+				err = msgp.WrapError(err)
+				return
+			}
+		}
+	}
+	o = bts
+	return
+}
+
+// Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
+func (z *Notice) Msgsize() (s int) {
+	s = 1 + 7 + msgp.Uint64Size + 6 + msgp.StringPrefixSize + len(z.Title) + 5 + 1 + 5 + msgp.StringPrefixSize + len(z.Part.Name) + 7 + msgp.Int64Size + 6 + msgp.ArrayHeaderSize
+	for za0001 := range z.Parts {
+		s += 1 + 5 + msgp.StringPrefixSize + len(z.Parts[za0001].Name) + 7 + msgp.Int64Size
+	}
+	return
+}
+
+// MarshalMsg implements msgp.Marshaler
+func (z *NoticeNew) MarshalMsg(b []byte) (o []byte, err error) {
+	o = msgp.Require(b, z.Msgsize())
+	// map header, size 6
+	// string "serial"
+	o = append(o, 0x86, 0xa6, 0x73, 0x65, 0x72, 0x69, 0x61, 0x6c)
+	o = msgp.AppendUint64(o, z.Serial)
+	// string "title"
+	o = append(o, 0xa5, 0x74, 0x69, 0x74, 0x6c, 0x65)
+	o = msgp.AppendString(o, z.Title)
+	// string "part"
+	o = append(o, 0xa4, 0x70, 0x61, 0x72, 0x74)
+	// map header, size 3
+	// string "name"
+	o = append(o, 0x83, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+	o = msgp.AppendString(o, z.Part.Name)
+	// string "amount"
+	o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+	o = msgp.AppendInt64(o, z.Part.Amount)
+	// string "unit"
+	o = append(o, 0xa4, 0x75, 0x6e, 0x69, 0x74)
+	o = msgp.AppendString(o, z.Part.Unit)
+	// string "parts"
+	o = append(o, 0xa5, 0x70, 0x61, 0x72, 0x74, 0x73)
+	o = msgp.AppendArrayHeader(o, uint32(len(z.Parts)))
+	for za0001 := range z.Parts {
+		// map header, size 3
+		// string "name"
+		o = append(o, 0x83, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+		o = msgp.AppendString(o, z.Parts[za0001].Name)
+		// string "amount"
+		o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+		o = msgp.AppendInt64(o, z.Parts[za0001].Amount)
+		// string "unit"
+		o = append(o, 0xa4, 0x75, 0x6e, 0x69, 0x74)
+		o = msgp.AppendString(o, z.Parts[za0001].Unit)
+	}
+	// string "note"
+	o = append(o, 0xa4, 0x6e, 0x6f, 0x74, 0x65)
+	o = msgp.AppendString(o, z.Note)
+	// string "tags"
+	o = append(o, 0xa4, 0x74, 0x61, 0x67, 0x73)
+	o = msgp.AppendArrayHeader(o, uint32(len(z.Tags)))
+	for za0002 := range z.Tags {
+		o = msgp.AppendString(o, z.Tags[za0002])
+	}
+	return
+}
+
+// UnmarshalMsg implements msgp.Unmarshaler
+func (z *NoticeNew) UnmarshalMsg(bts []byte) (o []byte, err error) {
+	var field []byte
+	_ = field
+	var zb0001 uint32
+	zb0001, bts, err = msgp.ReadMapHeaderBytes(bts)
+	if err != nil {
+		err = msgp.WrapError(err)
+		return
+	}
+	for zb0001 > 0 {
+		zb0001--
+		field, bts, err = msgp.ReadMapKeyZC(bts)
+		if err != nil {
+			err = msgp.WrapError(err)
+			return
+		}
+		switch msgp.UnsafeString(field) {
+		case "serial":
+			z.Serial, bts, err = msgp.ReadUint64Bytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Serial")
+				return
+			}
+		case "title":
+			z.Title, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Title")
+				return
+			}
+		case "part":
+			var zb0002 uint32
+			zb0002, bts, err = msgp.ReadMapHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Part")
+				return
+			}
+			for zb0002 > 0 {
+				zb0002--
+				field, bts, err = msgp.ReadMapKeyZC(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Part")
+					return
+				}
+				switch msgp.UnsafeString(field) {
+				case "name":
+					z.Part.Name, bts, err = msgp.ReadStringBytes(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part", "Name")
+						return
+					}
+				case "amount":
+					z.Part.Amount, bts, err = msgp.ReadInt64Bytes(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part", "Amount")
+						return
+					}
+				case "unit":
+					z.Part.Unit, bts, err = msgp.ReadStringBytes(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part", "Unit")
+						return
+					}
+				default:
+					bts, err = msgp.Skip(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Part")
+						return
+					}
+				}
+			}
+		case "parts":
+			var zb0003 uint32
+			zb0003, bts, err = msgp.ReadArrayHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Parts")
+				return
+			}
+			if cap(z.Parts) >= int(zb0003) {
+				z.Parts = (z.Parts)[:zb0003]
+			} else {
+				z.Parts = make([]NoticeNewPart, zb0003)
+			}
+			for za0001 := range z.Parts {
+				var zb0004 uint32
+				zb0004, bts, err = msgp.ReadMapHeaderBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Parts", za0001)
+					return
+				}
+				for zb0004 > 0 {
+					zb0004--
+					field, bts, err = msgp.ReadMapKeyZC(bts)
+					if err != nil {
+						err = msgp.WrapError(err, "Parts", za0001)
+						return
+					}
+					switch msgp.UnsafeString(field) {
+					case "name":
+						z.Parts[za0001].Name, bts, err = msgp.ReadStringBytes(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001, "Name")
+							return
+						}
+					case "amount":
+						z.Parts[za0001].Amount, bts, err = msgp.ReadInt64Bytes(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001, "Amount")
+							return
+						}
+					case "unit":
+						z.Parts[za0001].Unit, bts, err = msgp.ReadStringBytes(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001, "Unit")
+							return
+						}
+					default:
+						bts, err = msgp.Skip(bts)
+						if err != nil {
+							err = msgp.WrapError(err, "Parts", za0001)
+							return
+						}
+					}
+				}
+			}
+		case "note":
+			z.Note, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Note")
+				return
+			}
+		case "tags":
+			var zb0005 uint32
+			zb0005, bts, err = msgp.ReadArrayHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Tags")
+				return
+			}
+			if cap(z.Tags) >= int(zb0005) {
+				z.Tags = (z.Tags)[:zb0005]
+			} else {
+				z.Tags = make([]string, zb0005)
+			}
+			for za0002 := range z.Tags {
+				z.Tags[za0002], bts, err = msgp.ReadStringBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Tags", za0002)
+					return
+				}
+			}
+		default:
+			bts, err = msgp.Skip(bts)
+			if err != nil {
+				err = msgp.WrapError(err)
+				return
+			}
+		}
+	}
+	o = bts
+	return
+}
+
+// Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
+func (z *NoticeNew) Msgsize() (s int) {
+	s = 1 + 7 + msgp.Uint64Size + 6 + msgp.StringPrefixSize + len(z.Title) + 5 + 1 + 5 + msgp.StringPrefixSize + len(z.Part.Name) + 7 + msgp.Int64Size + 5 + msgp.StringPrefixSize + len(z.Part.Unit) + 6 + msgp.ArrayHeaderSize
+	for za0001 := range z.Parts {
+		s += 1 + 5 + msgp.StringPrefixSize + len(z.Parts[za0001].Name) + 7 + msgp.Int64Size + 5 + msgp.StringPrefixSize + len(z.Parts[za0001].Unit)
+	}
+	s += 5 + msgp.StringPrefixSize + len(z.Note) + 5 + msgp.ArrayHeaderSize
+	for za0002 := range z.Tags {
+		s += msgp.StringPrefixSize + len(z.Tags[za0002])
+	}
+	return
+}
+
+// MarshalMsg implements msgp.Marshaler
+func (z NoticeNewPart) MarshalMsg(b []byte) (o []byte, err error) {
+	o = msgp.Require(b, z.Msgsize())
+	// map header, size 3
+	// string "name"
+	o = append(o, 0x83, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+	o = msgp.AppendString(o, z.Name)
+	// string "amount"
+	o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+	o = msgp.AppendInt64(o, z.Amount)
+	// string "unit"
+	o = append(o, 0xa4, 0x75, 0x6e, 0x69, 0x74)
+	o = msgp.AppendString(o, z.Unit)
+	return
+}
+
+// UnmarshalMsg implements msgp.Unmarshaler
+func (z *NoticeNewPart) UnmarshalMsg(bts []byte) (o []byte, err error) {
+	var field []byte
+	_ = field
+	var zb0001 uint32
+	zb0001, bts, err = msgp.ReadMapHeaderBytes(bts)
+	if err != nil {
+		err = msgp.WrapError(err)
+		return
+	}
+	for zb0001 > 0 {
+		zb0001--
+		field, bts, err = msgp.ReadMapKeyZC(bts)
+		if err != nil {
+			err = msgp.WrapError(err)
+			return
+		}
+		switch msgp.UnsafeString(field) {
+		case "name":
+			z.Name, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Name")
+				return
+			}
+		case "amount":
+			z.Amount, bts, err = msgp.ReadInt64Bytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Amount")
+				return
+			}
+		case "unit":
+			z.Unit, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Unit")
+				return
+			}
+		default:
+			bts, err = msgp.Skip(bts)
+			if err != nil {
+				err = msgp.WrapError(err)
+				return
+			}
+		}
+	}
+	o = bts
+	return
+}
+
+// Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
+func (z NoticeNewPart) Msgsize() (s int) {
+	s = 1 + 5 + msgp.StringPrefixSize + len(z.Name) + 7 + msgp.Int64Size + 5 + msgp.StringPrefixSize + len(z.Unit)
+	return
+}
+
+// MarshalMsg implements msgp.Marshaler
+func (z NoticePart) MarshalMsg(b []byte) (o []byte, err error) {
+	o = msgp.Require(b, z.Msgsize())
+	// map header, size 2
+	// string "name"
+	o = append(o, 0x82, 0xa4, 0x6e, 0x61, 0x6d, 0x65)
+	o = msgp.AppendString(o, z.Name)
+	// string "amount"
+	o = append(o, 0xa6, 0x61, 0x6d, 0x6f, 0x75, 0x6e, 0x74)
+	o = msgp.AppendInt64(o, z.Amount)
+	return
+}
+
+// UnmarshalMsg implements msgp.Unmarshaler
+func (z *NoticePart) UnmarshalMsg(bts []byte) (o []byte, err error) {
+	var field []byte
+	_ = field
+	var zb0001 uint32
+	zb0001, bts, err = msgp.ReadMapHeaderBytes(bts)
+	if err != nil {
+		err = msgp.WrapError(err)
+		return
+	}
+	for zb0001 > 0 {
+		zb0001--
+		field, bts, err = msgp.ReadMapKeyZC(bts)
+		if err != nil {
+			err = msgp.WrapError(err)
+			return
+		}
+		switch msgp.UnsafeString(field) {
+		case "name":
+			z.Name, bts, err = msgp.ReadStringBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Name")
+				return
+			}
+		case "amount":
+			z.Amount, bts, err = msgp.ReadInt64Bytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Amount")
+				return
+			}
+		default:
+			bts, err = msgp.Skip(bts)
+			if err != nil {
+				err = msgp.WrapError(err)
+				return
+			}
+		}
+	}
+	o = bts
+	return
+}
+
+// Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
+func (z NoticePart) Msgsize() (s int) {
+	s = 1 + 5 + msgp.StringPrefixSize + len(z.Name) + 7 + msgp.Int64Size
+	return
+}
+
+// MarshalMsg implements msgp.Marshaler
 func (z *Order) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
 	// check for omitted fields

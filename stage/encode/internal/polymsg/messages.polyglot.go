@@ -425,6 +425,286 @@ func (x *Metrics) decode(d *polyglot.BufferDecoder) error {
 	return nil
 }
 
+type Notice struct {
+	Serial uint64
+	Title  string
+	Part   *NoticePart
+	Parts  []*NoticePart
+}
+
+func NewNotice() *Notice {
+	return &Notice{}
+}
+
+func (x *Notice) Error(b *polyglot.Buffer, err error) {
+	polyglot.Encoder(b).Error(err)
+}
+
+func (x *Notice) Encode(b *polyglot.Buffer) {
+	if x == nil {
+		polyglot.Encoder(b).Nil()
+	} else {
+
+		polyglot.Encoder(b).Uint64(x.Serial).String(x.Title)
+		polyglot.Encoder(b).Slice(uint32(len(x.Parts)), polyglot.AnyKind)
+		for _, v := range x.Parts {
+			v.Encode(b)
+		}
+
+		x.Part.Encode(b)
+	}
+}
+
+func (x *Notice) Decode(b []byte) error {
+	if x == nil {
+		return ErrDecodeNil
+	}
+	return x.decode(polyglot.Decoder(b))
+}
+
+func (x *Notice) decode(d *polyglot.BufferDecoder) error {
+	if d.Nil() {
+		return nil
+	}
+
+	var err error
+	_ = err
+	x.Serial, err = d.Uint64()
+	if err != nil {
+		return err
+	}
+	x.Title, err = d.String()
+	if err != nil {
+		return err
+	}
+	var sliceSize uint32
+	sliceSize, err = d.Slice(polyglot.AnyKind)
+	if err != nil {
+		return err
+	}
+	if uint32(len(x.Parts)) != sliceSize {
+		x.Parts = make([]*NoticePart, sliceSize)
+	}
+	for i := uint32(0); i < sliceSize; i++ {
+		if x.Parts[i] == nil {
+			x.Parts[i] = NewNoticePart()
+		}
+		err = x.Parts[i].decode(d)
+		if err != nil {
+			return err
+		}
+	}
+	if !d.Nil() {
+		x.Part = NewNoticePart()
+		err = x.Part.decode(d)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type NoticePart struct {
+	Name   string
+	Amount int64
+}
+
+func NewNoticePart() *NoticePart {
+	return &NoticePart{}
+}
+
+func (x *NoticePart) Error(b *polyglot.Buffer, err error) {
+	polyglot.Encoder(b).Error(err)
+}
+
+func (x *NoticePart) Encode(b *polyglot.Buffer) {
+	if x == nil {
+		polyglot.Encoder(b).Nil()
+	} else {
+
+		polyglot.Encoder(b).String(x.Name).Int64(x.Amount)
+	}
+}
+
+func (x *NoticePart) Decode(b []byte) error {
+	if x == nil {
+		return ErrDecodeNil
+	}
+	return x.decode(polyglot.Decoder(b))
+}
+
+func (x *NoticePart) decode(d *polyglot.BufferDecoder) error {
+	if d.Nil() {
+		return nil
+	}
+
+	var err error
+	_ = err
+	x.Name, err = d.String()
+	if err != nil {
+		return err
+	}
+	x.Amount, err = d.Int64()
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+type NoticeNew struct {
+	Serial uint64
+	Title  string
+	Part   *NoticeNewPart
+	Parts  []*NoticeNewPart
+	Note   string
+	Tags   []string
+}
+
+func NewNoticeNew() *NoticeNew {
+	return &NoticeNew{}
+}
+
+func (x *NoticeNew) Error(b *polyglot.Buffer, err error) {
+	polyglot.Encoder(b).Error(err)
+}
+
+func (x *NoticeNew) Encode(b *polyglot.Buffer) {
+	if x == nil {
+		polyglot.Encoder(b).Nil()
+	} else {
+
+		polyglot.Encoder(b).Uint64(x.Serial).String(x.Title).String(x.Note)
+		polyglot.Encoder(b).Slice(uint32(len(x.Parts)), polyglot.AnyKind)
+		for _, v := range x.Parts {
+			v.Encode(b)
+		}
+		polyglot.Encoder(b).Slice(uint32(len(x.Tags)), polyglot.StringKind)
+		for _, v := range x.Tags {
+			polyglot.Encoder(b).String(v)
+		}
+
+		x.Part.Encode(b)
+	}
+}
+
+func (x *NoticeNew) Decode(b []byte) error {
+	if x == nil {
+		return ErrDecodeNil
+	}
+	return x.decode(polyglot.Decoder(b))
+}
+
+func (x *NoticeNew) decode(d *polyglot.BufferDecoder) error {
+	if d.Nil() {
+		return nil
+	}
+
+	var err error
+	_ = err
+	x.Serial, err = d.Uint64()
+	if err != nil {
+		return err
+	}
+	x.Title, err = d.String()
+	if err != nil {
+		return err
+	}
+	x.Note, err = d.String()
+	if err != nil {
+		return err
+	}
+	var sliceSize uint32
+	sliceSize, err = d.Slice(polyglot.AnyKind)
+	if err != nil {
+		return err
+	}
+	if uint32(len(x.Parts)) != sliceSize {
+		x.Parts = make([]*NoticeNewPart, sliceSize)
+	}
+	for i := uint32(0); i < sliceSize; i++ {
+		if x.Parts[i] == nil {
+			x.Parts[i] = NewNoticeNewPart()
+		}
+		err = x.Parts[i].decode(d)
+		if err != nil {
+			return err
+		}
+	}
+	sliceSize, err = d.Slice(polyglot.StringKind)
+	if err != nil {
+		return err
+	}
+	if uint32(len(x.Tags)) != sliceSize {
+		x.Tags = make([]string, sliceSize)
+	}
+	for i := uint32(0); i < sliceSize; i++ {
+		x.Tags[i], err = d.String()
+		if err != nil {
+			return err
+		}
+	}
+	if !d.Nil() {
+		x.Part = NewNoticeNewPart()
+		err = x.Part.decode(d)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type NoticeNewPart struct {
+	Name   string
+	Amount int64
+	Unit   string
+}
+
+func NewNoticeNewPart() *NoticeNewPart {
+	return &NoticeNewPart{}
+}
+
+func (x *NoticeNewPart) Error(b *polyglot.Buffer, err error) {
+	polyglot.Encoder(b).Error(err)
+}
+
+func (x *NoticeNewPart) Encode(b *polyglot.Buffer) {
+	if x == nil {
+		polyglot.Encoder(b).Nil()
+	} else {
+
+		polyglot.Encoder(b).String(x.Name).Int64(x.Amount).String(x.Unit)
+	}
+}
+
+func (x *NoticeNewPart) Decode(b []byte) error {
+	if x == nil {
+		return ErrDecodeNil
+	}
+	return x.decode(polyglot.Decoder(b))
+}
+
+func (x *NoticeNewPart) decode(d *polyglot.BufferDecoder) error {
+	if d.Nil() {
+		return nil
+	}
+
+	var err error
+	_ = err
+	x.Name, err = d.String()
+	if err != nil {
+		return err
+	}
+	x.Amount, err = d.Int64()
+	if err != nil {
+		return err
+	}
+	x.Unit, err = d.String()
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
 type OptionalInt64 struct {
 	Value int64
 }
