@@ -15,6 +15,9 @@ type (
 	Figures   = cost.Figures
 	Cost      = cost.Cost
 	Operation = cost.Operation
+	Story     = cost.Story
+	Bar       = cost.Bar
+	BarPart   = cost.BarPart
 	Beside    = cost.Beside
 )
 

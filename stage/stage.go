@@ -11,15 +11,16 @@ import (
 	"postage/stage/store"
 )
 
-// Suites returns the suites of all stages in the order in which a message passes them.
+// Suites returns the suites of all stages: the whole way first, then in the order in which a
+// message passes them.
 func Suites() []lab.Suite {
 	stored := store.Suite()
 	return []lab.Suite{
+		route.Suite(stored),
 		encode.Suite(),
 		seal.Suite(),
 		send.Suite(),
 		stored,
 		apply.Suite(),
-		route.Suite(stored),
 	}
 }

@@ -18,11 +18,39 @@ type Figures struct {
 	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
 	// anything else: the messages are the user's.
 	PerMillion bool
-	// Says returns sentences on a case that go before everything else, none where the record has
-	// too little for them. Optional.
-	Says func(*record.Record, *verdict.CaseResult) []string
+	// Says returns what goes before everything else on a case, the zero Story where the record has
+	// too little for one. Optional.
+	Says func(*record.Record, *verdict.CaseResult) Story
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
+}
+
+// A Story is what a stage says of a case before anything else, in sentences and as a picture. A
+// terminal has the first of the bars, and a page all.
+type Story struct {
+	Sentences []string
+	Bars      []Bar
+}
+
+// A Bar is a row's quantity: its parts, one after the other, each as a share of the first bar. What
+// is not known by parts is one part without a name.
+type Bar struct {
+	Name  string
+	Parts []BarPart
+}
+
+// Long is how long the bar is, the first one's 1.
+func (b Bar) Long() (sum float64) {
+	for _, part := range b.Parts {
+		sum += part.Share
+	}
+	return sum
+}
+
+// A BarPart is a part of a bar.
+type BarPart struct {
+	Name  string
+	Share float64
 }
 
 // Stage is a stage's name, as in records, and what it says of its figures.

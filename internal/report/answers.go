@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"postage/internal/cost"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -28,12 +27,7 @@ type answerView struct {
 type clauseView struct{ ID, Do, Who, Text string }
 
 // sentences are the answers of a record as text, one a line.
-func sentences(a *verdict.Analysis, rec *record.Record, stages []cost.Stage) []string {
-	var cases []*caseOfRun
-	for i := range a.Cases {
-		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))
-	}
-	var lines []string
+func sentences(cases []*caseOfRun) (lines []string) {
 	for _, answer := range answers(cases) {
 		line := strings.TrimSpace(answer.Lead+" "+answer.Subject) + answer.Rest
 		for _, clause := range answer.Clauses {
@@ -50,11 +44,6 @@ func answers(cases []*caseOfRun) []answerView {
 	for _, c := range cases {
 		if c.Baseline == nil || c.Baseline.NSOp == nil {
 			continue
-		}
-		if c.says.Says != nil {
-			for _, line := range c.says.Says(c.rec, c.CaseResult) {
-				all = append(all, answerView{Rest: line})
-			}
 		}
 		k := record.KeysOf(c.Name)
 		if picks := picksOf(c.CaseResult); picks != nil {

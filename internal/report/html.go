@@ -101,6 +101,7 @@ type analyzed struct {
 
 // page is what the template shows.
 type page struct {
+	Stories  []storyView
 	Millions []millionView
 	Answers  []answerView
 	More     []answerView
@@ -159,6 +160,20 @@ func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []cost.Stage
 	return of
 }
 
+func casesOf(a *verdict.Analysis, rec *record.Record, stages []cost.Stage) (cases []*caseOfRun) {
+	for i := range a.Cases {
+		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))
+	}
+	return cases
+}
+
+func costCases(cases []*caseOfRun) (measured []cost.Case) {
+	for _, c := range cases {
+		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
+	}
+	return measured
+}
+
 func newPage(contents Contents) *page {
 	runs := contents.Runs
 	p := &page{}
@@ -201,15 +216,13 @@ func newPage(contents Contents) *page {
 		}
 		p.Runs = append(p.Runs, analyzed{run, a})
 	}
+	p.Stories = stories(all)
 	p.Answers = answers(all)
 	if len(p.Answers) > answersShown {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
 	p.Maps = heatMaps(all)
-	var measured []cost.Case
-	for _, c := range all {
-		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
-	}
+	measured := costCases(all)
 	p.Millions = millions(contents.Stages, measured)
 	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
 	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {

@@ -31,14 +31,12 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 		d.lines(yellow, "", busy, "")
 		d.printf("\n")
 	}
+	cases := casesOf(a, rec, stages)
+	d.stories(stories(cases))
 	if !form.Markdown {
-		var cases []cost.Case
-		for i := range a.Cases {
-			cases = append(cases, cost.Case{CaseResult: &a.Cases[i], Record: rec})
-		}
-		d.millions(millions(stages, cases))
+		d.millions(millions(stages, costCases(cases)))
 	}
-	d.paragraph("- ", sentences(a, rec, stages)...)
+	d.paragraph("- ", sentences(cases)...)
 	d.paragraph("", sight(a, rec)...)
 	if form.Markdown {
 		d.printf("%s\n\n", legend)

@@ -9,9 +9,9 @@
 // that it read, which the client decodes and compares.
 //
 // Nothing is done in a way of this stage's own: codecs and compressions are those of stage encode,
-// protocols and their servers those of stage send, calls and the sink those of stage store, all by
-// the names that they have there. Several orders are one request as gRPC has a stream of messages:
-// each with its length before it.
+// sealing that of stage seal, protocols and their servers those of stage send, calls and the sink
+// those of stage store, all by the names that they have there. Several orders are one request as
+// gRPC has a stream of messages: each with its length before it.
 //
 // # Rows
 //
@@ -19,17 +19,17 @@
 // few change two. The floor sends bytes that were made beforehand over TLS alone, and its server
 // writes protocol bytes that were made beforehand.
 //
-// A row that begins with part= does one step of a way, with everything else made beforehand:
-// encoding (request and receipt), compressing and decompressing, carrying fixed bytes, decoding and
-// making rows (and decoding the receipt), storing rows. They stand with the floors: nobody can
-// choose to do a part alone.
+// A row that begins with part= is a way of which one step is done, and all else was made
+// beforehand: encoding (request and receipt), compressing and decompressing, decoding and making
+// rows (and decoding the receipt), storing rows; or none, which is the transport. What a step costs
+// is what it adds to the transport. Note: a step that runs alone in a loop costs less, as it finds
+// data and code in the caches and its process never sleeps; sums of such parts missed a quarter of
+// the whole. Parts stand with the floors: nobody can choose to do a part alone.
 //
 // # Figures
 //
 // Rows are compared by wall time, as one operation waits for another process. CPU time is that of
 // the client, of the server, and of PostgreSQL's process for the server's connection. A sink's is
-// not counted: it stands for a server and does none of its work. Of a part it is that of the
-// processes that it takes. What the whole has beyond the sum of its parts is in no part alone: a
-// step finds its data and its code in the caches where it runs alone again and again, and garbage
-// of one step is collected in another.
+// not counted: it stands for a server and does none of its work. What the whole has beyond the sum
+// of its parts is in no part alone.
 package route

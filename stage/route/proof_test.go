@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ func TestWrongRowsAreFound(t *testing.T) {
 func TestWrongReceiptsAreFound(t *testing.T) {
 	for _, w := range append(changes(1), usual(1)) {
 		w := w.in(usual(1))
-		c, err := newClient(w, 1, 1)
+		c, err := newEnd(work{Way: w, Msgs: 1, Seed: 1, Live: w.steps()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +63,10 @@ func TestWrongReceiptsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.check(receipt, 12345); err != nil {
+		if err := c.orders.CheckReceipt(receipt, 12345, 1); err != nil {
 			t.Errorf("%s: %v", w.Codec, err)
 		}
-		if err := c.check(receipt, 12346); err == nil {
+		if err := c.orders.CheckReceipt(receipt, 12346, 1); err == nil {
 			t.Errorf("%s: a receipt for other orders is taken", w.Codec)
 		}
 	}
@@ -74,20 +75,16 @@ func TestWrongReceiptsAreFound(t *testing.T) {
 // A body with an order too few, too many or cut off is refused.
 func TestWrongRequestsAreFound(t *testing.T) {
 	w := usual(100)
-	c, err := newClient(w, 100, 1)
+	e, err := newEnd(work{Way: w, Msgs: 100, Seed: 1, Live: w.steps()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newReceiver(w, 100, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, _, err := c.request()
+	body, _, err := e.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, wrong := range map[string][]byte{"cut off": body[:len(body)-1], "empty": nil, "too long": append(slices.Clone(body), 0, 0, 0, 0)} {
-		if _, err := r.decode(wrong); err == nil {
+		if _, err := e.decode(wrong); err == nil {
 			t.Errorf("a request that is %s is not refused", name)
 		}
 	}
@@ -99,12 +96,13 @@ func TestSays(t *testing.T) {
 	const name, blocks, n = "Route/msgs=1/peer=sink", 8, 10
 	base, change := usual(1), way{Codec: "codec=pbfast"}
 	rec := &record.Record{}
-	us := map[string]float64{base.name(): 100, change.name(): 80}
-	for step, cost := range map[step][2]float64{stepEncode: {10, 5}, stepTransport: {20, 20}, stepDecode: {15, 5}, stepStore: {45, 45}} {
+	us := map[string]float64{base.name(): 110, "codec=control": 90, change.name(): 80}
+	for step, cost := range map[step][2]float64{stepEncode: {30, 25}, stepTransport: {20, 20}, stepDecode: {35, 25}, stepStore: {65, 65}} { // on a transport of 20
 		us[base.part(step)], us[change.in(base).part(step)] = cost[0], cost[1]
 	}
 	for contender := range us {
-		rec.Rows = append(rec.Rows, record.Row{Name: name + "/" + contender, Case: name, Contender: contender, Stage: "route", N: n, Proof: record.ProofOK})
+		role := map[string]record.Role{base.name(): record.RoleBaseline, "codec=control": record.RoleControl}[contender]
+		rec.Rows = append(rec.Rows, record.Row{Name: name + "/" + contender, Case: name, Contender: contender, Role: role, Stage: "route", N: n, Proof: record.ProofOK})
 	}
 	for b := range blocks {
 		block := record.Block{Case: name, Number: b + 1}
@@ -118,10 +116,24 @@ func TestSays(t *testing.T) {
 	}
 	got := says(rec, &verdict.CaseResult{Name: name})
 	want := []string{
-		"An order's way costs 100 µs of CPU at both ends: store 45%, transport 20%, decode 15%, encode 10%, and 10.0% (10.0 to 10.0) that is in no part alone.",
-		"codec=pbfast saves 20.0% (20.0 to 20.0); its parts alone foretell 15.0%.",
+		"An order's way costs 100 µs of CPU: store 45%, transport 20%, decode 15%, encode 10%, and 10% (10 to 10) in no part alone.",
+		"pbfast for json saves 20% (20 to 20; 15%).",
+		"In brackets: the 95% interval; and what the row's parts alone foretell.",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(got.Sentences, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got.Sentences, "\n"), strings.Join(want, "\n"))
+	}
+	bars := ""
+	for _, bar := range got.Bars {
+		bars += bar.Name + ":"
+		for _, part := range bar.Parts {
+			bars += fmt.Sprintf(" %s %.2f", part.Name, part.Share)
+		}
+		bars += "\n"
+	}
+	const wantBars = "codec=json/proto=http1/pack=none/lib=pgx/call=exec: encode 0.10 transport 0.20 decode 0.15 store 0.45 in no part alone 0.10\n" +
+		"codec=pbfast: encode 0.05 transport 0.20 decode 0.05 store 0.45 in no part alone 0.05\n"
+	if bars != wantBars {
+		t.Errorf("bars are\n%swant\n%s", bars, wantBars)
 	}
 }

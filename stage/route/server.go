@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -19,13 +19,9 @@ const serverName = "route"
 
 // config says what the server does.
 type config struct {
+	work
 	Listen     greeter.Config
-	Way        way
-	Msgs       int
-	Seed       uint64
-	DSN, Table string
-	// Receipt, if set, is the answer to every request, with no other work than the floor's write.
-	Receipt []byte
+	DSN, Table string // where it stores
 }
 
 // ready is the server's first answer.
@@ -55,43 +51,23 @@ func serve(stdin io.Reader, stdout io.Writer) error {
 
 // server handles requests.
 type server struct {
-	mu       sync.Mutex // codecs keep buffers from one message to the next
-	receiver *receiver
-	call     *store.Call // nil where nothing is stored
-	receipt  []byte
+	*end
+	mu   sync.Mutex  // codecs keep buffers from one message to the next
+	call *store.Call // nil where nothing is stored
 }
 
 func newServer(c config) (*server, error) {
-	s := &server{receipt: c.Receipt}
-	if c.DSN == "" {
-		return s, nil
+	e, err := newEnd(c.work)
+	if err != nil || c.DSN == "" {
+		return &server{end: e}, err
 	}
-	var err error
-	if s.receiver, err = newReceiver(c.Way, c.Msgs, c.Seed); err != nil {
-		return nil, err
+	rows := e.rows // for their number
+	if e.made != nil {
+		rows = e.made[0].rows // which the floor writes
 	}
-	s.call, err = openCall(c.Way, c.Msgs, c.Seed, c.DSN, c.Table)
+	s := &server{end: e}
+	s.call, err = store.OpenCall(context.Background(), c.Way.Call, c.DSN, c.Table, rows)
 	return s, err
-}
-
-// openCall opens the way's store call with the rows of the first request, which the floor writes.
-func openCall(w way, msgs int, seed uint64, dsn, table string) (*store.Call, error) {
-	sender, err := newClient(w, msgs, seed)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newReceiver(w, msgs, seed)
-	if err != nil {
-		return nil, err
-	}
-	body, _, err := sender.request()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.decode(body); err != nil {
-		return nil, err
-	}
-	return store.OpenCall(context.Background(), w.Call, dsn, table, r.rows)
 }
 
 func (s *server) backends() []int {
@@ -112,27 +88,37 @@ func (s *server) close() error {
 func (s *server) handle(body []byte) (receipt []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.receipt != nil {
-		if s.call != nil {
-			err = s.call.Write(s.receiver.rows)
+	r := s.beforehand()
+	if s.does(stepPack) || s.does(stepSeal) {
+		if body, err = s.unpack(body); err != nil {
+			return nil, err
 		}
-		return s.receipt, err
+		if r != nil && len(body) != len(r.body) { // maps have no order
+			return nil, fmt.Errorf("%d bytes were unpacked, want %d", len(body), len(r.body))
+		}
 	}
-	if s.receiver == nil {
-		return nil, errors.New("route: the server has no place to store orders")
+	var sum uint64
+	rows := s.rows
+	if r != nil {
+		body, rows, sum = r.body, r.rows, r.sum
 	}
-	if s.receiver.unpack != nil {
-		if body, err = s.receiver.unpack(body); err != nil {
+	if s.does(stepDecode) {
+		rows = s.rows
+		if sum, err = s.decode(body); err != nil {
 			return nil, err
 		}
 	}
-	sum, err := s.receiver.decode(body)
-	if err != nil {
-		return nil, err
+	if s.does(stepStore) {
+		if err := s.call.Write(rows); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.call.Write(s.receiver.rows); err != nil {
-		return nil, err
+	if r != nil && !s.does(stepEncode) {
+		if sum != r.sum {
+			return nil, fmt.Errorf("fields read sum up to %d, want %d", sum, r.sum)
+		}
+		return r.receipt, nil
 	}
-	data, err := s.receiver.orders.EncodeReceipt(sum, s.receiver.msgs)
+	data, err := s.orders.EncodeReceipt(sum, s.Msgs)
 	return bytes.Clone(data), err // the library may still send it when the next one is made
 }

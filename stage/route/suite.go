@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -46,97 +47,94 @@ func Suite(of lab.Suite) lab.Suite {
 	}
 	for _, peer := range peers {
 		for _, msgs := range []int{1, 100} {
-			c := newCase(msgs, peer.name, peer.open)
-			c.Doc = fmt.Sprintf("What does the way of %s cost, from struct over TLS into %s, and the receipt back?", map[int]string{1: "an order", 100: "100 orders in one request"}[msgs], peer.doc)
-			if peer.name == "postgres" {
-				c.Service = service
+			way := map[int]string{1: "an order", 100: "100 orders in one request"}[msgs] + ", from struct over TLS into " + peer.doc + ", and the receipt back"
+			whole := newCase(fmt.Sprintf("Route/msgs=%d/peer=%s", msgs, peer.name), msgs, peer.open, false)
+			whole.Doc = "What does the way cost of " + way + "?"
+			if peer.name == "sink" && msgs == 1 {
+				whole.Headline, whole.First = true, append(usual(1).parts(), "codec=pbfast", "codec=pbfast/lib=pgbulk/call=exec", "proto=http2")
 			}
-			suite.Cases = append(suite.Cases, c)
+			late := newCase(fmt.Sprintf("Route/slice=half/msgs=%d/peer=%s", msgs, peer.name), msgs, peer.open, true)
+			late.Doc = "How long takes, at half of the rate that one connection can do, the way of " + way + "?"
+			if peer.name == "postgres" {
+				whole.Service, late.Service = service, service
+			}
+			suite.Cases = append(suite.Cases, whole, late)
 		}
 	}
 	return suite
 }
 
-func newCase(msgs int, peer string, open opener) lab.Case {
+// newCase has the ways as they are, and their parts; or at half of their rates.
+func newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
 	base := usual(msgs)
-	c := lab.Case{Name: fmt.Sprintf("Route/msgs=%d/peer=%s", msgs, peer), Baseline: base.name(), Value: record.ValueWall}
-	wholes := []way{base}
-	names := []string{base.name()}
-	for _, change := range changes(msgs) {
-		wholes, names = append(wholes, change.in(base)), append(names, change.name())
-	}
-	for i, w := range wholes {
-		c.Contenders = append(c.Contenders, wholeRow(names[i], w, msgs, open))
-	}
-	c.Contenders = append(c.Contenders, wholeRow(floorName, bare, msgs, open))
-	for _, w := range wholes {
-		for _, s := range w.steps() {
-			name := w.part(s)
-			if slices.ContainsFunc(c.Contenders, func(o lab.Contender) bool { return o.Name == name }) {
-				continue
+	c := lab.Case{Name: name, Baseline: base.name(), Value: record.ValueWall}
+	add := func(row lab.Contender, w way, live []step) {
+		if slices.ContainsFunc(c.Contenders, func(o lab.Contender) bool { return o.Name == row.Name }) {
+			return
+		}
+		row.Settings = w.settings()
+		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
+			in, err := open(ctx, work{w, msgs, env.Seed, live}, place)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("route: %s: %w", row.Name, err)
+			case atHalf:
+				return &half{instance: in, rng: rand.New(rand.NewPCG(env.Seed, 0)), taken: noLatencies()}, nil
 			}
-			c.Contenders = append(c.Contenders, lab.Contender{Name: name, Floor: true, Settings: w.settings(), Checks: partChecks[s],
-				Open: func(ctx context.Context, env lab.Env) (lab.Instance, error) {
-					in, err := openPart(ctx, w, s, msgs, open, env.Seed)
-					if err != nil {
-						return nil, fmt.Errorf("route: %s: %w", name, err)
-					}
-					return in, nil
-				}})
+			return in, nil
+		}
+		c.Contenders = append(c.Contenders, row)
+	}
+	ways, floor := []way{base}, floorName
+	if atHalf {
+		floor = ""
+	}
+	add(lab.Contender{Name: base.name(), OwnFloor: floor, Checks: wholeChecks}, base, base.steps())
+	for _, change := range changes(msgs) {
+		w := change.in(base)
+		ways = append(ways, w)
+		add(lab.Contender{Name: change.name(), OwnFloor: floor, Checks: wholeChecks}, w, w.steps())
+	}
+	if atHalf {
+		return c
+	}
+	add(lab.Contender{Name: floorName, Floor: true, Checks: wholeChecks}, bare, []step{stepStore})
+	for _, w := range ways {
+		for _, s := range w.steps() {
+			add(lab.Contender{Name: w.part(s), Floor: true, Checks: partChecks[s]}, w.carrying(s), []step{s})
 		}
 	}
 	return c
 }
 
-func wholeRow(name string, w way, msgs int, open opener) lab.Contender {
-	row := lab.Contender{Name: name, Floor: w == bare, Settings: w.settings(), Checks: wholeChecks,
-		Open: func(ctx context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openWhole(ctx, w, msgs, open, env.Seed)
-			if err != nil {
-				return nil, fmt.Errorf("route: %s: %w", name, err)
-			}
-			return in, nil
-		}}
-	if !row.Floor {
-		row.OwnFloor = floorName
-	}
-	return row
-}
-
 // partChecks say what a part's proof checks.
 var partChecks = map[step]string{
 	stepEncode:    "what was encoded has every field of the orders, and the receipt is theirs",
-	stepPack:      "what was unpacked is what was packed, each time",
+	stepPack:      "what was packed could be unpacked, and is as long as before, each time",
+	stepSeal:      "what was sealed could be opened, and is as long as before, each time",
 	stepTransport: "the answer is the prepared one, and the server received every byte by the protocol that the row names",
-	stepDecode:    "every field was read, and the rows are the orders'",
+	stepDecode:    "every field was read: their sum is the orders', each time",
 	stepStore:     wholeChecks[:strings.Index(wholeChecks, ";")],
 }
 
-// choose leaves out the parts of all ways but the usual one, unless a pattern names parts.
+// choose leaves out the parts of all ways but the usual one, and what is done at half of a rate,
+// unless a pattern names them.
 func choose(c *lab.Choice) error {
-	if c.Resumed || slices.ContainsFunc(c.Patterns, func(pattern string) bool { return strings.Contains(pattern, "part=") || pattern == lab.All }) {
-		return nil
+	asked := func(key string) bool {
+		return c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return strings.Contains(p, key) || p == lab.All })
 	}
+	parts, half := asked("part="), asked("slice=")
 	rows := len(c.Entries)
 	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
-		return isPart(e.Contender.Name) && !ofUsual(e.Case.Name, e.Contender.Name)
+		return !half && record.KeysOf(e.Case.Name).Get("slice") != "" || !parts && isPart(e.Contender.Name) && !ofUsual(e.Case.Name, e.Contender.Name)
 	})
-	if len(c.Entries) < rows {
-		c.Note = "route: with the parts of the baseline only; Route/part=* adds those of the other rows"
+	if len(c.Entries) < rows && len(c.Patterns) > 0 {
+		c.Note = "route: with the parts of the baseline only, and not at half of the rate; Route/part=* and Route/slice=half add those"
 	}
 	return nil
 }
 
 // ofUsual says whether a row is a part of the case's baseline.
 func ofUsual(name, contender string) bool {
-	base := usualOf(name)
-	return slices.ContainsFunc(base.steps(), func(s step) bool { return base.part(s) == contender })
-}
-
-// usualOf is the baseline of a case.
-func usualOf(name string) way {
-	if record.KeysOf(name).Get("msgs") == "1" {
-		return usual(1)
-	}
-	return usual(100)
+	return slices.Contains(usual(messages(name)).parts(), contender)
 }

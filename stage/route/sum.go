@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
@@ -17,9 +19,9 @@ type share struct{ stats.Shift }
 // percent prints a share of 1: "9% (8 to 10)".
 func (s share) percent() string {
 	if math.IsInf(s.Low, 0) || math.IsNaN(s.Low) {
-		return fmt.Sprintf("about %.0f%%", 100*s.Value)
+		return fmt.Sprintf("%.0f%% (no interval yet)", 100*s.Value)
 	}
-	return fmt.Sprintf("%.1f%% (%.1f to %.1f)", 100*s.Value, 100*s.Low, 100*s.High)
+	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", 100*s.Value, 100*s.Low, 100*s.High)
 }
 
 // cpu is the mean CPU time in ns of an operation over a row's batches in a block: of the client, of
@@ -45,15 +47,19 @@ func cpu(block *record.Block, row *record.Row) (ns float64, ok bool) {
 
 // A sum is what a case's blocks say of a way and of its parts.
 type sum struct {
-	blocks []*record.Block
-	rows   map[string]*record.Row // by contender
+	blocks  []*record.Block
+	rows    map[string]*record.Row // by contender
+	control *record.Row            // the baseline again
 }
 
 func newSum(rec *record.Record, name string) *sum {
 	s := &sum{rows: map[string]*record.Row{}}
 	for i := range rec.Rows {
-		if rec.Rows[i].Case == name {
-			s.rows[rec.Rows[i].Contender] = &rec.Rows[i]
+		if row := &rec.Rows[i]; row.Case == name {
+			s.rows[row.Contender] = row
+			if row.Role == record.RoleControl {
+				s.control = row
+			}
 		}
 	}
 	for i := range rec.Blocks {
@@ -64,20 +70,46 @@ func newSum(rec *record.Record, name string) *sum {
 	return s
 }
 
-// over is a figure over the blocks, each of which gives one from the CPU time of rows. ok is false
-// where a block does not have all of the rows, or where there is no block.
-func (s *sum) over(rows []string, of func(ns []float64) float64) (_ share, ok bool) {
+// of is a contender's CPU time in a block. The baseline's is measured twice, as the control: all
+// shares are of it.
+func (s *sum) of(block *record.Block, contender string) (ns float64, ok bool) {
+	row := s.rows[contender]
+	ns, ok = cpu(block, row)
+	if again, known := cpu(block, s.control); ok && known && row.Role == record.RoleBaseline {
+		ns = (ns + again) / 2
+	}
+	return ns, ok
+}
+
+// terms are rows, and how often the CPU time of each counts.
+type terms map[string]float64
+
+func (t terms) add(n float64, of terms) terms {
+	for row, m := range of {
+		t[row] += n * m
+	}
+	return t
+}
+
+// over is the sum of terms as a share of the row of, over the blocks. ok is false where there is no
+// block with all of the rows.
+func (s *sum) over(of string, t terms) (_ share, ok bool) {
 	var values []float64
+blocks:
 	for _, block := range s.blocks {
-		var ns []float64
-		for _, name := range rows {
-			if t, known := cpu(block, s.rows[name]); known {
-				ns = append(ns, t)
+		whole, known := s.of(block, of)
+		if !known {
+			continue
+		}
+		value := 0.0
+		for row, n := range t {
+			ns, known := s.of(block, row)
+			if !known {
+				continue blocks
 			}
+			value += n * ns / whole
 		}
-		if len(ns) == len(rows) {
-			values = append(values, of(ns))
-		}
+		values = append(values, value)
 	}
 	if len(values) == 0 {
 		return share{}, false
@@ -85,11 +117,16 @@ func (s *sum) over(rows []string, of func(ns []float64) float64) (_ share, ok bo
 	return share{stats.Paired(values, 0.05)}, true
 }
 
-func total(ns []float64) (sum float64) {
-	for _, t := range ns {
-		sum += t
+// adds are the terms of what steps of a way add to its transport, which is one of them itself.
+func (w way) adds(steps ...step) terms {
+	t := terms{}
+	for _, s := range steps {
+		t[w.part(s)]++
+		if s != stepTransport {
+			t[w.carrying(s).part(stepTransport)]--
+		}
 	}
-	return sum
+	return t
 }
 
 // parts are the rows of a way's parts.
@@ -100,81 +137,131 @@ func (w way) parts() (rows []string) {
 	return rows
 }
 
-// says is what a run says of a case first: where the baseline's CPU time goes, and then, for each
-// row, what it saves in the whole, and what its parts alone foretell.
-func says(rec *record.Record, c *verdict.CaseResult) []string {
-	s, base := newSum(rec, c.Name), usualOf(c.Name)
-	first, ok := s.shares(c, base)
-	if !ok {
-		return nil
+// says is what a run says of a case first: where the baseline's CPU time goes, and then what each
+// row saves of it, in the whole, and by what its parts alone foretell where they were measured.
+func says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
+	s, base := newSum(rec, c.Name), usual(messages(c.Name))
+	bar, ok := s.bar(base.name(), base, base)
+	if !ok || len(bar.Parts) == 1 {
+		return story
 	}
-	lines := []string{first}
+	story.Sentences, story.Bars = []string{s.shares(c.Name, base, bar)}, []lab.Bar{bar}
+	var saves, costs []string
+	foretold := false
 	for _, change := range changes(messages(c.Name)) {
-		if line, ok := s.saving(base, change); ok {
-			lines = append(lines, line)
+		whole, text, known := s.saving(base, change)
+		if text == "" {
+			continue
+		}
+		foretold = foretold || known
+		list, verb, more := &saves, " saves ", ""
+		if whole < 0 {
+			list, verb, more = &costs, " costs ", " more"
+		}
+		if len(*list) > 0 {
+			verb, more = " ", ""
+		}
+		*list = append(*list, change.inWords(base)+verb+text+more)
+		if bar, ok := s.bar(change.name(), change.in(base), base); ok {
+			story.Bars = append(story.Bars, bar)
 		}
 	}
-	return lines
+	for _, list := range [][]string{saves, costs} {
+		if len(list) > 0 {
+			story.Sentences = append(story.Sentences, strings.Join(list, ", ")+".")
+		}
+	}
+	if foretold {
+		story.Sentences = append(story.Sentences, "In brackets: the 95% interval; and what the row's parts alone foretell.")
+	}
+	return story
 }
 
-// shares says what parts the baseline's CPU time has.
-func (s *sum) shares(c *verdict.CaseResult, base way) (string, bool) {
-	all, ok := s.over([]string{base.name()}, total)
-	if !ok {
-		return "", false
-	}
-	type one struct {
-		step step
-		share
-	}
-	var parts []one
-	for _, step := range base.steps() {
-		of, ok := s.over([]string{base.part(step), base.name()}, func(ns []float64) float64 { return ns[0] / ns[1] })
-		if !ok {
-			return "", false
+// inWords says what a way has in place of the usual: "pbfast for json".
+func (w way) inWords(base way) string {
+	var words []string
+	for _, choice := range [][2]string{{w.Codec, base.Codec}, {w.Proto, base.Proto}, {w.Pack, ""}, {w.Call, base.Call}} {
+		if choice[0] == "" {
+			continue
 		}
-		parts = append(parts, one{step, of})
+		var values []string
+		for part := range strings.SplitSeq(choice[0], "/") {
+			values = append(values, value(part))
+		}
+		if choice[1] != "" {
+			values = append(values, "for", value(choice[1][:strings.IndexByte(choice[1]+"/", '/')]))
+		}
+		words = append(words, strings.Join(values, " "))
 	}
-	slices.SortFunc(parts, func(a, b one) int { return int(1e6 * (b.Value - a.Value)) })
-	rest, _ := s.over(append([]string{base.name()}, base.parts()...), func(ns []float64) float64 { return 1 - total(ns[1:])/ns[0] })
+	return strings.Join(words, " with ")
+}
+
+// bar draws a row's CPU time as a share of the baseline's: its way's parts where they were
+// measured, and what is in none of them.
+func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
+	whole, ok := s.over(base.name(), terms{row: 1})
+	bar, rest := lab.Bar{Name: row}, whole.Value
+	for _, step := range w.steps() {
+		share, known := s.over(base.name(), w.adds(step))
+		if !known {
+			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.Value}}}, ok
+		}
+		bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: max(0, share.Value)}), rest-share.Value
+	}
+	bar.Parts = append(bar.Parts, lab.BarPart{Name: "in no part alone", Share: max(0, rest)})
+	return bar, ok
+}
+
+// shares says what parts the baseline's CPU time has, the largest first.
+func (s *sum) shares(name string, base way, bar lab.Bar) string {
+	parts := slices.Clone(bar.Parts[:len(bar.Parts)-1])
+	slices.SortFunc(parts, func(a, b lab.BarPart) int { return cmp.Compare(b.Share, a.Share) })
+	rest, _ := s.over(base.name(), terms{base.name(): 1}.add(-1, base.adds(base.steps()...)))
 	text := "An order's way costs "
-	if n := messages(c.Name); n > 1 {
+	if n := messages(name); n > 1 {
 		text = fmt.Sprintf("The way of %d orders costs ", n)
 	}
-	text += fmt.Sprintf("%.0f µs of CPU at both ends:", all.Value/1e3)
+	text += fmt.Sprintf("%.0f µs of CPU:", s.mean(base.name())/1e3)
 	for _, p := range parts {
-		text += fmt.Sprintf(" %s %.0f%%,", p.step, 100*p.Value)
+		text += fmt.Sprintf(" %s %.0f%%,", p.Name, 100*p.Share)
 	}
-	return text + " and " + rest.percent() + " that is in no part alone.", true
+	return text + " and " + rest.percent() + " in no part alone."
 }
 
-// saving says what a row saves of the baseline in the whole, and by its parts.
-func (s *sum) saving(base, change way) (string, bool) {
-	whole, ok := s.over([]string{base.name(), change.name()}, func(ns []float64) float64 { return 1 - ns[1]/ns[0] })
-	if !ok {
-		return "", false
+// mean is a row's CPU time over the blocks.
+func (s *sum) mean(row string) float64 {
+	var values []float64
+	for _, block := range s.blocks {
+		if ns, known := s.of(block, row); known {
+			values = append(values, ns)
+		}
 	}
-	text := change.name() + " saves " + whole.percent()
-	if whole.Value < 0 {
-		text = change.name() + " costs " + share{stats.Shift{Value: -whole.Value, Low: -whole.High, High: -whole.Low}}.percent() + " more"
+	return stats.Paired(values, 0.05).Value
+}
+
+// saving is how much of the baseline's CPU time a row saves in the whole, less than 0 for what it
+// adds, and that in words, with what its parts foretell if they are known; "" if it has no figures.
+func (s *sum) saving(base, change way) (whole float64, text string, foretold bool) {
+	saved, ok := s.over(base.name(), terms{base.name(): 1, change.name(): -1})
+	if !ok {
+		return 0, "", false
 	}
 	now := change.in(base)
-	before, after := base.parts(), now.parts()
-	parts, ok := s.over(slices.Concat([]string{base.name()}, before, after), func(ns []float64) float64 {
-		return (total(ns[1:1+len(before)]) - total(ns[1+len(before):])) / ns[0]
-	})
-	switch {
-	case !ok:
-		return text + ".", true
-	case parts.Value < 0:
-		return text + fmt.Sprintf("; its parts alone foretell %.1f%% more.", -100*parts.Value), true
+	parts, foretold := s.over(base.name(), base.adds(base.steps()...).add(-1, now.adds(now.steps()...)))
+	whole = saved.Value
+	if whole < 0 {
+		saved, parts = share{stats.Shift{Value: -whole, Low: -saved.High, High: -saved.Low}}, share{stats.Shift{Value: -parts.Value}}
 	}
-	return text + fmt.Sprintf("; its parts alone foretell %.1f%%.", 100*parts.Value), true
+	text = saved.percent()
+	if foretold {
+		text = strings.TrimSuffix(text, ")") + fmt.Sprintf("; %.0f%%)", 100*parts.Value)
+	}
+	return whole, text, foretold
 }
 
 // messages is how many orders an operation of a case has.
 func messages(name string) int {
-	if strings.Contains(name+"/", "/msgs=1/") {
+	if record.KeysOf(name).Get("msgs") == "1" {
 		return 1
 	}
 	return 100

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strings"
 
 	"postage/record"
@@ -25,6 +26,9 @@ var bare = way{"codec=protobuf", "floor=tls", "pack=none", "floor=precomputed"}
 
 const floorName = "floor=precomputed"
 
+// sealed is strict Web Push in place of a compression.
+const sealed = "seal=webpush/mode=strict"
+
 // changes are the rows: what each has in place of the usual. To add one, add a line.
 func changes(msgs int) []way {
 	list := []way{
@@ -45,10 +49,10 @@ func changes(msgs int) []way {
 		{Codec: "codec=pbfast", Proto: "proto=grpc"},
 		{Codec: "codec=pbfast", Call: "lib=pgbulk/call=exec"},
 	}
-	if msgs > 1 {
-		list = append(list, way{Call: "lib=pgx/call=exec"})
+	if msgs == 1 {
+		return append(list, way{Codec: "codec=pbfast", Pack: sealed})
 	}
-	return list
+	return append(list, way{Call: "lib=pgx/call=exec"})
 }
 
 // name has what is changed.
@@ -74,7 +78,8 @@ func (w way) in(all way) way {
 
 // settings are the whole way's, which a row's name does not repeat.
 func (w way) settings() map[string]string {
-	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), "pack": value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " ")}
+	packed, _, _ := strings.Cut(w.Pack, "=")
+	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), packed: value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " ")}
 }
 
 // value is what comes after the first key of a name: "json", "sonic config=default".
@@ -89,6 +94,7 @@ type step string
 const (
 	stepEncode    step = "encode"
 	stepPack      step = "pack"
+	stepSeal      step = "seal"
 	stepTransport step = "transport"
 	stepDecode    step = "decode"
 	stepStore     step = "store"
@@ -96,10 +102,14 @@ const (
 
 // steps are those of a way.
 func (w way) steps() []step {
-	if w.Pack == "pack=none" {
-		return []step{stepEncode, stepTransport, stepDecode, stepStore}
+	steps := []step{stepEncode, stepPack, stepTransport, stepDecode, stepStore}
+	switch w.Pack {
+	case "pack=none":
+		return slices.Delete(steps, 1, 2)
+	case sealed:
+		steps[1] = stepSeal
 	}
-	return []step{stepEncode, stepPack, stepTransport, stepDecode, stepStore}
+	return steps
 }
 
 // part is the name of the row that does a step of the way alone. Ways that do the same in it have
@@ -107,7 +117,7 @@ func (w way) steps() []step {
 func (w way) part(s step) string {
 	parts := []string{"part=" + string(s), w.Codec}
 	switch s {
-	case stepPack:
+	case stepPack, stepSeal:
 		parts = append(parts, w.Pack)
 	case stepTransport:
 		parts = append(parts, w.Proto)
@@ -118,6 +128,18 @@ func (w way) part(s step) string {
 		parts = append(parts, w.Call)
 	}
 	return strings.Join(parts, "/")
+}
+
+// carrying is the way on which the row part(s) does a step: for all but the transport the usual
+// one, with the codec's bytes, compressed only where that is the step.
+func (w way) carrying(s step) way {
+	if s != stepTransport {
+		w.Proto = usual(1).Proto
+		if s != stepPack && s != stepSeal {
+			w.Pack = usual(1).Pack
+		}
+	}
+	return w
 }
 
 // isPart says whether a row is of a step alone.

@@ -13,7 +13,9 @@ import (
 // added to its own.
 func figures() lab.Figures {
 	return lab.Figures{
-		Says: networkSays,
+		Says: func(_ *record.Record, c *verdict.CaseResult) lab.Story {
+			return lab.Story{Sentences: networkSays(c)}
+		},
 		Cost: &lab.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &lab.Operation{
@@ -33,7 +35,7 @@ func figures() lab.Figures {
 }
 
 // networkSays says of a case over a network what HTTP/3 is worth there, in time and CPU time.
-func networkSays(_ *record.Record, c *verdict.CaseResult) []string {
+func networkSays(c *verdict.CaseResult) []string {
 	name, over := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
 	if !over || record.KeysOf(c.Name).Get("slice") != "network" {
 		return nil

@@ -1,0 +1,256 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"postage/internal/proc"
+	"postage/internal/service/greeter"
+	"postage/lab"
+	"postage/record"
+	"postage/stage/encode"
+	"postage/stage/send"
+	"postage/stage/store"
+)
+
+// databaseCPU is the CPU time of the database's processes for the server's connection.
+const databaseCPU = "database-cpu-ns/op"
+
+// An instance is an open row: the client, with a kept connection to a server in a process of its
+// own, and the place where that stores rows.
+type instance struct {
+	*lab.Lanes
+	*end
+	server   *proc.Child
+	exchange *send.Exchange
+	place    *store.Place // nil where nothing is stored
+	backends []int        // the database's processes
+	sum      uint64       // of the request under way
+	proving  bool
+	bytes    int // sent in the proof
+}
+
+var (
+	_ lab.Instance    = (*instance)(nil)
+	_ lab.Counted     = (*instance)(nil)
+	_ lab.Prepared    = (*instance)(nil)
+	_ lab.Distributed = (*instance)(nil)
+	_ lab.Sized       = (*instance)(nil)
+)
+
+func open(ctx context.Context, w work, place opener) (*instance, error) {
+	e, err := newEnd(w)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{end: e}
+	in.Lanes = lab.NewLanes(1, func(int) error { return in.send() })
+	if err := in.start(ctx, place); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// start opens the place, starts the server and connects to it.
+func (in *instance) start(ctx context.Context, place opener) (err error) {
+	c := config{work: in.work}
+	if in.does(stepStore) {
+		if in.place, err = place(ctx, in.orders); err != nil {
+			return err
+		}
+		c.DSN, c.Table = in.place.Address()
+	}
+	p, err := send.NewProtocol(in.Way.Proto)
+	if err != nil {
+		return err
+	}
+	c.Listen = p.Server
+	var at ready
+	if in.server, err = proc.StartServer(ctx, serverName, c, &at); err != nil {
+		return err
+	}
+	in.backends = at.Backends
+	in.exchange, err = p.Dial(ctx, at.Addr, in.server.Done())
+	return err
+}
+
+// send is an operation.
+func (in *instance) send() (err error) {
+	r := in.beforehand()
+	var body []byte
+	if in.does(stepEncode) {
+		if body, in.sum, err = in.encode(); err != nil {
+			return err
+		}
+		if in.proving && r != nil {
+			if err := in.encoded(body); err != nil {
+				return err
+			}
+		}
+	}
+	if r != nil {
+		body, in.sum = r.body, r.sum
+	}
+	switch {
+	case in.pack == nil:
+	case in.does(stepPack) || in.does(stepSeal):
+		if body, err = in.pack(body); err != nil {
+			return err
+		}
+	default:
+		body = r.wire
+	}
+	if in.proving {
+		in.bytes += len(body)
+	}
+	return in.exchange.Call(body, in.take)
+}
+
+// take looks at a receipt.
+func (in *instance) take(receipt []byte) error {
+	if in.does(stepDecode) || in.proving {
+		return in.orders.CheckReceipt(receipt, in.sum, in.Msgs)
+	}
+	if len(receipt) == 0 {
+		return errors.New("there is no receipt")
+	}
+	return nil
+}
+
+// encoded proves that a request has its orders, where no server sees it.
+func (in *instance) encoded(body []byte) error {
+	sum, err := in.decode(body)
+	if err != nil {
+		return err
+	}
+	if sum != in.sum {
+		return fmt.Errorf("the request's fields sum up to %d, want %d", sum, in.sum)
+	}
+	return nil
+}
+
+const wholeChecks = "the rows that a second reader finds in the store are the orders sent, every field of each as another decoder reads it; every receipt is of its request's orders; protocol, TLS 1.3 and the one kept connection are as the server saw them"
+
+// Prove sends every order of the corpus and looks at the store.
+func (in *instance) Prove(ctx context.Context) error {
+	in.proving = true
+	defer func() { in.proving = false }()
+	requests, stored := (in.orders.Len()+in.Msgs-1)/in.Msgs, in.orders.Len()
+	if in.Way == bare {
+		requests, stored = 3, in.Msgs // those that its call writes
+	}
+	if in.place == nil {
+		if err := in.Run(requests); err != nil {
+			return err
+		}
+	} else {
+		rows, err := in.place.Stored(ctx, func() error { return in.Run(requests) })
+		if err != nil {
+			return err
+		}
+		if err := sameOrders(in.orders, rows, stored); err != nil {
+			return err
+		}
+	}
+	c, err := in.seen()
+	if err != nil {
+		return err
+	}
+	if c.Requests != in.calls || c.WireIn < int64(in.bytes) {
+		return fmt.Errorf("the server saw %d requests in %d bytes, want %d in %d at least", c.Requests, c.WireIn, in.calls, in.bytes)
+	}
+	return in.exchange.Proven(c)
+}
+
+// sameOrders compares rows of a store with the first orders of a corpus.
+func sameOrders(orders *encode.Orders, rows []store.Row, sent int) error {
+	found := make(map[int64]int, orders.Len())
+	for i := range orders.Len() {
+		found[int64(orders.Fields(i).Serial)] = i
+	}
+	stored := make([]bool, orders.Len())
+	for _, row := range rows {
+		i, ok := found[row.ID]
+		if !ok {
+			return fmt.Errorf("the store has a row %d, which is no order's serial", row.ID)
+		}
+		if len(row.Message) == 0 {
+			continue // as the table was before
+		}
+		want := rowOf(orders.Fields(i), row.Message)
+		if row.Text != want.Text || row.A != want.A || row.B != want.B {
+			return fmt.Errorf("the store has %q, %d, %d of order %d, want %q, %d, %d", row.Text, row.A, row.B, row.ID, want.Text, want.A, want.B)
+		}
+		if err := orders.Differs(i, row.Message); err != nil {
+			return fmt.Errorf("the store's order %d: %w", row.ID, err)
+		}
+		stored[i] = true
+	}
+	for i := range sent {
+		if !stored[i] {
+			return fmt.Errorf("order %d, with serial %d, is not in the store", i, orders.Fields(i).Serial)
+		}
+	}
+	return nil
+}
+
+func (in *instance) seen() (c greeter.Counters, err error) {
+	err = in.server.Ask("counters", &c)
+	return c, err
+}
+
+func (in *instance) Run(n int) error {
+	if err := in.Lanes.Run(n); err != nil {
+		return fmt.Errorf("route: %w", in.server.Explain(err))
+	}
+	return nil
+}
+
+// MinOps is how many operations a batch has at least. The server counts what asking it costs, once
+// a batch.
+func (in *instance) MinOps() int { return max(8, 100/in.Msgs) }
+
+func (in *instance) Prepare() error {
+	if in.place == nil {
+		return nil
+	}
+	return in.place.Prepare()
+}
+
+func (in *instance) Counters() (map[string]float64, error) {
+	c, err := in.seen()
+	if err != nil {
+		return nil, err
+	}
+	out, received := in.exchange.Wire()
+	m := map[string]float64{record.WireOut: float64(out), record.WireIn: float64(received),
+		"server-allocs/op": float64(c.Allocs), "server-B/op": float64(c.Bytes)}
+	if c.CPUNS >= 0 {
+		m[record.ServerCPU] = float64(c.CPUNS)
+	}
+	if in.place != nil {
+		cpu, known, err := in.place.BackendCPU(in.backends)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			m[databaseCPU] = float64(cpu)
+		}
+	}
+	return m, nil
+}
+
+func (in *instance) Close() error {
+	var errs []error
+	if in.exchange != nil {
+		errs = append(errs, in.exchange.Close())
+	}
+	if in.server != nil {
+		errs = append(errs, in.server.Close())
+	}
+	if in.place != nil {
+		errs = append(errs, in.place.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,169 @@
+package route
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"postage/stage/encode"
+	"postage/stage/seal"
+	"postage/stage/store"
+)
+
+// A work is what a row does: a way of orders drawn from the seed, and which of the way's steps are
+// done each time. What the others make was made beforehand.
+type work struct {
+	Way  way
+	Msgs int // in a request
+	Seed uint64
+	Live []step
+}
+
+func (w *work) does(s step) bool { return slices.Contains(w.Live, s) }
+
+// An end is what the client and the server have alike: the codec, the compression, and requests
+// that were made beforehand, in the order in which they are sent, if some step is not done.
+type end struct {
+	work
+	orders       *encode.Orders
+	pack, unpack func([]byte) ([]byte, error) // nil for none
+	sums         []uint64                     // over every field of each order
+	next         int                          // the next order to encode
+	frames       []byte
+	rows         [][]any // of the request that was decoded last
+	made         []request
+	calls        int64
+}
+
+// request is one that was made beforehand, with its receipt and its orders' rows.
+type request struct {
+	body, wire, receipt []byte
+	sum                 uint64
+	rows                [][]any
+}
+
+func newEnd(w work) (*end, error) {
+	e := &end{work: w}
+	var err error
+	if e.orders, err = encode.OpenOrders(w.Way.Codec, w.Seed); err != nil {
+		return nil, err
+	}
+	if w.Way.Pack == sealed {
+		e.pack, e.unpack, err = seal.OpenStrict(w.Seed)
+	} else {
+		e.pack, e.unpack, err = encode.OpenPacker(w.Way.Pack)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range e.orders.Len() {
+		sum, err := e.orders.Sum(i)
+		if err != nil {
+			return nil, err
+		}
+		e.sums = append(e.sums, sum)
+	}
+	for range w.Msgs {
+		e.rows = append(e.rows, (&store.Row{}).Values())
+	}
+	if len(w.Live) < len(w.Way.steps()) {
+		err = e.make()
+	}
+	return e, err
+}
+
+// make makes requests: together they have every order at least once.
+func (e *end) make() error {
+	for range max(8, e.orders.Len()/e.Msgs) {
+		body, sum, err := e.encode()
+		if err != nil {
+			return err
+		}
+		r := request{body: bytes.Clone(body), sum: sum}
+		r.wire = r.body
+		if e.pack != nil {
+			wire, err := e.pack(r.body)
+			if err != nil {
+				return err
+			}
+			r.wire = bytes.Clone(wire)
+		}
+		receipt, err := e.orders.EncodeReceipt(sum, e.Msgs)
+		if err != nil {
+			return err
+		}
+		r.receipt = bytes.Clone(receipt)
+		if _, err := e.decode(r.body); err != nil {
+			return err
+		}
+		for _, row := range e.rows {
+			r.rows = append(r.rows, slices.Clone(row))
+		}
+		e.made = append(e.made, r)
+	}
+	e.next = 0
+	return nil
+}
+
+// beforehand is the next request that was made beforehand, nil if none was.
+func (e *end) beforehand() *request {
+	e.calls++
+	if e.made == nil {
+		return nil
+	}
+	return &e.made[(e.calls-1)%int64(len(e.made))]
+}
+
+// encode makes the next request before it is compressed: an order, or several with their lengths
+// before them. sum is over every field of them. The next call overwrites it.
+func (e *end) encode() (body []byte, sum uint64, err error) {
+	e.frames = e.frames[:0]
+	for range e.Msgs {
+		i := e.next & (e.orders.Len() - 1)
+		e.next++
+		sum += e.sums[i]
+		data, err := e.orders.Encode(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Msgs == 1 {
+			return data, sum, nil
+		}
+		e.frames = binary.BigEndian.AppendUint32(e.frames, uint32(len(data)))
+		e.frames = append(e.frames, data...)
+	}
+	return e.frames, sum, nil
+}
+
+// decode decodes a request's orders, reads every field, and makes a row of each. The rows are good
+// until the next call, and share memory with the body. sum is over every field.
+func (e *end) decode(body []byte) (sum uint64, err error) {
+	for i := range e.Msgs {
+		data := body
+		if e.Msgs > 1 {
+			if len(body) < 4 || uint64(len(body)-4) < uint64(binary.BigEndian.Uint32(body)) {
+				return 0, fmt.Errorf("the request ends in order %d of %d", i+1, e.Msgs)
+			}
+			end := 4 + binary.BigEndian.Uint32(body)
+			data, body = body[4:end], body[end:]
+		}
+		fields, one, err := e.orders.Decode(data)
+		if err != nil {
+			return 0, fmt.Errorf("order %d of the request: %w", i+1, err)
+		}
+		sum += one
+		row := rowOf(fields, data)
+		copy(e.rows[i], row.Values())
+	}
+	if e.Msgs > 1 && len(body) > 0 {
+		return 0, errors.New("the request has more than its orders")
+	}
+	return sum, nil
+}
+
+// rowOf is the row that an order is stored as: what it is looked up by, and its bytes.
+func rowOf(f encode.Fields, data []byte) store.Row {
+	return store.Row{ID: int64(f.Serial), Text: f.Reference, A: f.CreatedUnixMs, B: f.TotalMinor, Message: data}
+}
