@@ -73,7 +73,7 @@ func TestRandomSchemasAreBuilt(t *testing.T) {
 			}
 			t.Logf("generated in %v, built in %v; %d rows proven, %d lost", built.Generate, built.Build, len(proven), len(lost))
 			for part, why := range built.Lost {
-				if !strings.Contains(why, "is not installed") {
+				if !strings.Contains(why, "is not installed") && !strings.Contains(why, "own messages only") {
 					t.Errorf("%s: %s", part, why)
 				}
 			}
