@@ -50,7 +50,7 @@ func changes(msgs int) []way {
 		{Codec: "codec=pbfast", Call: "lib=pgbulk/call=exec"},
 	}
 	if msgs == 1 {
-		return append(list, way{Codec: "codec=pbfast", Pack: sealed})
+		return append(list, way{Pack: sealed})
 	}
 	return append(list, way{Call: "lib=pgx/call=exec"})
 }
