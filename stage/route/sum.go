@@ -34,15 +34,20 @@ func cpu(block *record.Block, row *record.Row) (ns float64, ok bool) {
 	if s == nil || len(s.CPUNS) == 0 {
 		return 0, false
 	}
-	for _, t := range s.CPUNS {
+	known := 0
+	for i, t := range s.CPUNS {
+		if t == 0 { // not known
+			continue
+		}
+		known++
 		ns += float64(t)
-	}
-	for _, unit := range []string{record.ServerCPU, databaseCPU} {
-		for _, t := range s.Counters[unit] {
-			ns += t
+		for _, unit := range []string{record.ServerCPU, databaseCPU} {
+			if of := s.Counters[unit]; i < len(of) {
+				ns += of[i]
+			}
 		}
 	}
-	return ns / float64(len(s.CPUNS)*row.N), true
+	return ns / float64(known*row.N), known > 0
 }
 
 // A sum is what a case's blocks say of a way and of its parts.
