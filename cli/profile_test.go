@@ -36,7 +36,7 @@ import (
 func TestProfileServer(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsGC, collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile("/cpu/classes/gc/total.*")})))
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsGC, collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile("/cpu/classes/(gc/total|total|idle).*")})))
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/profile", httppprof.Profile)

@@ -63,6 +63,7 @@ func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args
 type Benchmark struct {
 	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
 	Took     time.Duration // for one operation
+	CPU      time.Duration // the same, of CPU time: 0 if it is not known
 	Call     time.Duration // of the function with b.N = 1, what it sets up each time included
 	Bytes    int           // that one operation allocates, with what is allocated once
 	Parallel bool          // it calls RunParallel
@@ -185,7 +186,6 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	for line := range strings.Lines(said) {
 		_, line, hooks := strings.Cut(line, "postage ")
 		var one Benchmark
-		var cpu time.Duration
 		var failed bool
 		var logged string
 		if !hooks {
@@ -195,10 +195,10 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), true
-		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &cpu, &one.Parallel, &one.Call, &one.Bytes); err != nil {
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &one.Parallel, &one.Call, &one.Bytes); err != nil {
 			continue
 		}
-		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
+		one.Waits = one.CPU > 0 && one.Took > time.Millisecond && one.CPU < one.Took/2
 		if again && found[len(found)-1].Name == one.Name {
 			found = found[:len(found)-1] // it has run once more
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Names are written once; what a call cost is not the caller's own; the monitor's thread is left
@@ -59,5 +60,15 @@ func TestWayTo(t *testing.T) {
 		if got := wayTo(context, ".BenchmarkOne"); got != want {
 			t.Errorf("%s: %q, want %q", context, got, want)
 		}
+	}
+}
+
+// Where others have the processors, an operation takes far longer than it works.
+func TestSizesOnBusyMachine(t *testing.T) {
+	idle := sizesOf([]*half{{of: Benchmark{Took: time.Microsecond, CPU: time.Microsecond}}})
+	busy := sizesOf([]*half{{of: Benchmark{Took: time.Millisecond, CPU: time.Microsecond}}})
+	waits := sizesOf([]*half{{of: Benchmark{Took: 100 * time.Millisecond, CPU: time.Microsecond}}})
+	if idle.many-idle.few != 3000 || busy.many-busy.few != 1000 || waits.many-waits.few != 10 {
+		t.Errorf("idle %+v, busy %+v, one that waits %+v", idle, busy, waits)
 	}
 }

@@ -27,10 +27,11 @@ const (
 	countAtOnce, countMost = 3, 15
 	countPatience          = 40 * time.Second
 	// countPairs is how many pairs of a short batch and a long one a process has at most, and
-	// countTime how long the operations take, without Valgrind, by which a long one is longer: some
-	// ten million instructions.
+	// countTime how much CPU time the operations take, without Valgrind, by which a long one is
+	// longer: some ten million instructions. countWait is how long they may take, with all waiting.
 	countPairs = 5
 	countTime  = 3 * time.Millisecond
+	countWait  = time.Second
 	// countBytes is about how much a long batch may allocate, as nothing is collected.
 	countBytes = 128 << 20
 	// mostParts is in how many parts a timer may divide a batch.
@@ -228,15 +229,16 @@ func executed(all []process, side, sides int) *verdict.Executed {
 // sizes are the operations of a short batch and of a long one, and how many pairs there are.
 type sizes struct{ few, many, pairs int }
 
-// sizesOf are the same on both sides.
+// sizesOf are the same on both sides. What counts is CPU time: on a busy machine an operation may
+// take a thousand times as long.
 func sizesOf(halves []*half) sizes {
-	took, bytes := time.Duration(1), 1
+	took, cpu, bytes := time.Duration(1), time.Duration(1), 1
 	for _, h := range halves {
-		took, bytes = max(took, h.of.Took), max(bytes, h.of.Bytes)
+		took, cpu, bytes = max(took, h.of.Took), max(cpu, cmp.Or(h.of.CPU, h.of.Took)), max(bytes, h.of.Bytes)
 	}
-	more := max(1, min(int(countTime/took), countBytes/bytes))
+	more := max(1, min(int(countTime/cpu), int(countWait/took), countBytes/bytes))
 	few := 1 + more/4
-	pair := took * time.Duration(2*few+more)
+	pair := cpu * time.Duration(2*few+more)
 	return sizes{few, few + more, max(1, min(countPairs, int(3*countPairs*countTime/2/pair)))}
 }
 

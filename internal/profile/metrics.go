@@ -11,10 +11,14 @@ import (
 // Prometheus' Go client.
 type Counters map[string]float64
 
-// The counters that are read: processor time in use, in collections, and bytes allocated.
+// The counters that are read: processor time in use, and bytes allocated; and by the runtime's own
+// estimates, which are of wall time and can be compared only with each other (runtime/metrics), the
+// time in collections, all that its processors could have worked, and what they were idle of it.
 const (
 	cpuCounter   = "process_cpu_seconds_total"
 	gcCounter    = "go_cpu_classes_gc_total_cpu_seconds_total"
+	allCounter   = "go_cpu_classes_total_cpu_seconds_total"
+	idleCounter  = "go_cpu_classes_idle_cpu_seconds_total"
 	bytesCounter = "go_memstats_alloc_bytes_total"
 )
 
@@ -23,7 +27,8 @@ func (c Counters) Add(r io.Reader, sign float64) {
 	lines := bufio.NewScanner(io.LimitReader(r, 64<<20))
 	for lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), " ")
-		if name == cpuCounter || name == gcCounter || name == bytesCounter {
+		switch name {
+		case cpuCounter, gcCounter, allCounter, idleCounter, bytesCounter:
 			if v, err := strconv.ParseFloat(text, 64); err == nil {
 				c[name] += sign * v
 			}
@@ -47,11 +52,11 @@ func (c Counters) Over(seconds float64) *Metrics {
 		return nil
 	}
 	m := &Metrics{Cores: cpu / seconds}
-	if gc, ok := c[gcCounter]; ok {
-		share := gc / cpu
+	if used := c[allCounter] - c[idleCounter]; used > 0 {
+		share := c[gcCounter] / used
 		m.Garbage = &share
 		if bytes := c[bytesCounter]; bytes > 0 {
-			price := gc / bytes * 1e9
+			price := share * cpu / bytes * 1e9
 			m.GarbageNS = &price
 		}
 	}
