@@ -47,10 +47,14 @@ func TestComesBackToWhatWasLeftOut(t *testing.T) {
 func TestWhatCannotBeHelpedIsTold(t *testing.T) {
 	t.Parallel()
 	entries, _ := prepared(t, 0, "op=plain", "op=slow")
-	_, notes := told(t, Plan{Entries: entries, Rounds: 3}, 4*time.Second, 0.001)
-	if !strings.Contains(notes, "no interval, unless time remains, for Test/op=slow") {
-		t.Errorf("told: %s", notes)
+	var notes string
+	// On a busy machine nothing may be seen in so little time.
+	for budget := 4 * time.Second; budget <= time.Minute; budget *= 2 {
+		if _, notes = told(t, Plan{Entries: entries, Rounds: 3}, budget, 0.001); strings.Contains(notes, "no interval, unless time remains, for Test/op=slow") {
+			return
+		}
 	}
+	t.Errorf("told: %s", notes)
 }
 
 // What is foretold is by what was seen: a case that spreads more is expected to be less precise,
