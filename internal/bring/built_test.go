@@ -82,6 +82,7 @@ func TestRandomSchemasAreBuilt(t *testing.T) {
 			}
 			for row, why := range lost {
 				switch {
+				case strings.Contains(why, "own messages only"):
 				case strings.Contains(why, "panics"), strings.Contains(why, "ends the program"), !limited.MatchString(row):
 					t.Errorf("%s: %s", row, why)
 				default:

@@ -89,6 +89,11 @@ func (d *doc) caseTable(c *verdict.CaseResult) {
 		} else {
 			d.lines(dim, "", none, "  ")
 		}
+		for _, r := range c.Rows {
+			if r.Row.Proof.Is(record.ProofNotPossible) {
+				d.item(r.Row.Contender, r.Reason())
+			}
+		}
 		return
 	}
 	with, without := split(c)

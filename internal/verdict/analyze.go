@@ -195,12 +195,17 @@ func (c *CaseResult) Ways() []*Result {
 	})
 }
 
-// Unmeasured is why no row of the case was measured, if all have the same reason; else "".
+// Unmeasured is why no row of the case was measured, if all that are possible have the same reason;
+// else "".
 func (c *CaseResult) Unmeasured() string {
-	why := c.Rows[0].Row.Proof
+	var why record.Proof
 	for _, r := range c.Rows {
-		if r.Row.Proof != why || !why.Is(record.ProofNotMeasured) {
+		switch proof := r.Row.Proof; {
+		case proof.Is(record.ProofNotPossible):
+		case !proof.Is(record.ProofNotMeasured), why != "" && proof != why:
 			return ""
+		default:
+			why = proof
 		}
 	}
 	return string(why)

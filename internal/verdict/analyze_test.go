@@ -96,6 +96,7 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 	for i := range rec.Rows {
 		rec.Rows[i].Proof = record.ProofNotMeasured.Because("no time")
 	}
+	rec.Rows[1].Proof = record.ProofNotPossible.Because("it decodes wrongly")
 	if got := Analyze(rec).Cases[0].Unmeasured(); got != "not measured: no time" {
 		t.Error(got)
 	}
