@@ -93,8 +93,12 @@ func TestKnownShares(t *testing.T) {
 		{name: "own code", want: 0.25, do: func() error { spin(100_000); own.kept = make([]byte, 64<<10); return nil }},
 	}
 	runtime.GC()
+	var earlier, allocs bytes.Buffer // the profile of allocations is since the process began
+	if err := pprof.Lookup("allocs").WriteTo(&earlier, 0); err != nil {
+		t.Fatal(err)
+	}
 	allocated, all, thread := read("/gc/heap/allocs:bytes"), cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID), cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)
-	var cpu, allocs bytes.Buffer
+	var cpu bytes.Buffer
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +131,14 @@ func TestKnownShares(t *testing.T) {
 	}
 	two, err := Read("allocs", &allocs)
 	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := Read("earlier", &earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.Scale(-1)
+	if two.Profile, err = profile.Merge([]*profile.Profile{before.Profile, two.Profile}); err != nil {
 		t.Fatal(err)
 	}
 	s := summaryOf(t, one, two)
