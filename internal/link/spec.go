@@ -36,8 +36,7 @@ type Spec struct {
 }
 
 // Limits of what can be asked for. The rate is half of what the process can carry here
-// (TestOwnFigures), and the
-// longest delay is more than any satellite's.
+// (TestOwnFigures), and the longest delay is more than any satellite's.
 const (
 	mostRTT  = 2 * time.Second
 	mostRate = 500e6

@@ -36,8 +36,11 @@ func figures() lab.Figures {
 
 // networkSays says of a case over a network what HTTP/3 is worth there, in time and CPU time.
 func networkSays(c *verdict.CaseResult) []string {
+	if c.Baseline == nil || record.KeysOf(c.Name).Get("slice") != "network" {
+		return nil
+	}
 	name, over := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
-	if !over || record.KeysOf(c.Name).Get("slice") != "network" {
+	if !over {
 		return nil
 	}
 	for _, r := range c.Rows {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"postage/internal/link"
+	"postage/internal/verdict"
 	"postage/lab"
 )
 
@@ -171,4 +172,11 @@ func TestNotPossible(t *testing.T) {
 		t.Fatal(running, err)
 	}
 	wantError(t, running.Serves(nil, nil), "a network of namespaces is not possible here")
+}
+
+// Of a record without the baseline, as --resume or a merge can leave it, nothing is said.
+func TestNetworkSaysNothingWithoutBaseline(t *testing.T) {
+	if got := networkSays(&verdict.CaseResult{Name: "Send/slice=network/reuse=yes"}); got != nil {
+		t.Errorf("%q", got)
+	}
 }
