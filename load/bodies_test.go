@@ -149,6 +149,26 @@ func TestGivesUp(t *testing.T) {
 	})
 }
 
+// A worker that takes over long after the start has as much time for its first answer as one that
+// was there.
+func TestGivesUpFromItsOwnStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		sender := statuses(func() (int, error) {
+			time.Sleep(10 * time.Millisecond)
+			if time.Since(began) < time.Second {
+				return 0, fmt.Errorf("not yet")
+			}
+			return 200, nil
+		})
+		late := func(context.Context) (time.Time, error) { return time.Now().Add(-5 * time.Second), nil }
+		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, Ready: late, GiveUp: 3 * time.Second, Lines: []Line{OneAtATime(sender)}})
+		if err != nil || r.GaveUp != "" || r.Interrupted {
+			t.Errorf("%v, %q, interrupted %v", err, r.GaveUp, r.Interrupted)
+		}
+	})
+}
+
 type statuses func() (int, error)
 
 func (f statuses) Send(context.Context) (int, error) { return f() }

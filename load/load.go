@@ -252,10 +252,13 @@ func (r *run) skip(late time.Duration) {
 	}
 }
 
-// watch ends a run in which nothing has answered. The function that it returns ends the watch.
+// watch ends a run in which nothing has answered for a while, from its start on or, of a worker that
+// comes later, from then on. The function that it returns ends the watch.
 func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	var look *time.Timer
-	look = time.AfterFunc(time.Until(r.start)+r.plan.GiveUp, func() {
+	known := make(chan struct{})
+	look = time.AfterFunc(max(time.Until(r.start), 0)+r.plan.GiveUp, func() {
+		<-known
 		switch so := r.soFar(); {
 		case so.Done == 0:
 			look.Reset(time.Second)
@@ -265,6 +268,7 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 			})))
 		}
 	})
+	close(known)
 	return func() { look.Stop() }
 }
 
