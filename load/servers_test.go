@@ -54,6 +54,8 @@ TLS(https)PLAIN(http)://127.0.0.1:PORT {
 }
 `}},
 	{name: "HAProxy, closing idle connections after 5 ms", program: "haproxy", protos: []string{"http1", "h2"}, log: "said", args: []string{"-f", "DIR/haproxy.cfg"}, files: map[string]string{"haproxy.cfg": `
+global
+  nbthread 1 # two threads lose lines of its log: 0.1% of 1,100,000
 defaults
   mode http
   timeout client 60s
@@ -184,7 +186,9 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 			wantOnly(t, r, n, s.all)
 			continue
 		}
-		await(t, "logged", func() bool { return counted(t, dir, s.log)-before >= n-r.Failed() })
+		for until := time.Now().Add(20 * time.Second); counted(t, dir, s.log)-before < n-r.Failed() && time.Now().Before(until); {
+			time.Sleep(time.Millisecond)
+		}
 		got := counted(t, dir, s.log) - before
 		t.Logf("%s: %d requests, %d failed %v; the server counted %d", method, r.Done, r.Failed(), r.Errors, got)
 		if got > n || got < n-r.Failed() || r.Failed() > n/20 {
