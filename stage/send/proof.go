@@ -102,6 +102,10 @@ func (in *instance) through(on bool) {
 // counts from different moments would not agree.
 func (in *instance) settled() (c greeter.Counters, out, received int64, err error) {
 	var last greeter.Counters
+	patience := 256 * time.Millisecond
+	if in.network != nil {
+		patience = 8 * time.Second // what was lost several times is sent again after seconds
+	}
 	for wait := time.Millisecond; ; wait *= 2 {
 		// With this order of questions, no end can have received what the other has not counted.
 		_, received = in.bytes()
@@ -111,10 +115,10 @@ func (in *instance) settled() (c greeter.Counters, out, received int64, err erro
 		out, _ = in.bytes()
 		equal := c.WireIn == out && c.WireOut == received
 		still := wait > 8*time.Millisecond && c.WireIn == last.WireIn && c.WireOut == last.WireOut && c.Early == last.Early
-		if in.spec.resume == resumeEarly && c.Early < c.Conns-int64(len(in.lanes)) && wait <= 256*time.Millisecond {
+		if in.spec.resume == resumeEarly && c.Early < c.Conns-int64(len(in.lanes)) && wait <= patience {
 			equal, still = false, false // some of it is not known yet
 		}
-		if equal && wait > time.Millisecond || still && !in.spec.reuse || wait > 256*time.Millisecond {
+		if equal && wait > time.Millisecond || still && !in.spec.reuse || wait > patience {
 			return c, out, received, nil
 		}
 		last = c
