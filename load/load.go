@@ -252,8 +252,8 @@ func (r *run) skip(late time.Duration) {
 	}
 }
 
-// watch ends a run in which nothing has answered for a while, from its start on or, of a worker that
-// comes later, from then on. The function that it returns ends the watch.
+// watch ends a run in which nothing has answered for a while, from its start on or, of a worker
+// that comes later, from then on. The function that it returns ends the watch.
 func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	var look *time.Timer
 	known := make(chan struct{})
