@@ -28,7 +28,8 @@ const (
 	countPatience          = 40 * time.Second
 	// countPairs is how many pairs of a short batch and a long one a process has at most, and
 	// countTime how much CPU time the operations take, without Valgrind, by which a long one is
-	// longer: some twenty million instructions. countWait is how long they may take, with all waiting.
+	// longer: some twenty million instructions. countWait is how long they may take, with all
+	// waiting.
 	countPairs = 5
 	countTime  = 6 * time.Millisecond
 	countWait  = time.Second
