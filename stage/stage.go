@@ -14,12 +14,12 @@ import (
 // Suites returns the suites of all stages: the whole way first, then in the order in which a
 // message passes them.
 func Suites() []lab.Suite {
-	stored := store.Suite()
+	stored, sent := store.Suite(), send.Suite()
 	return []lab.Suite{
-		route.Suite(stored),
+		route.Suite(stored, sent),
 		encode.Suite(),
 		seal.Suite(),
-		send.Suite(),
+		sent,
 		stored,
 		apply.Suite(),
 	}

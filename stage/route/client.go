@@ -24,9 +24,10 @@ type instance struct {
 	*end
 	server   *proc.Child
 	exchange *send.Exchange
-	place    *store.Place // nil where nothing is stored
-	backends []int        // the database's processes
-	sum      uint64       // of the request under way
+	network  *send.Network // nil over loopback
+	place    *store.Place  // nil where nothing is stored
+	backends []int         // the database's processes
+	sum      uint64        // of the request under way
 	proving  bool
 	bytes    int // sent in the proof
 }
@@ -61,17 +62,21 @@ func (in *instance) start(ctx context.Context, place opener) (err error) {
 		}
 		c.DSN, c.Table = in.place.Address()
 	}
+	if in.network, err = send.OpenNetwork(ctx); err != nil {
+		return err
+	}
 	p, err := send.NewProtocol(in.Way.Proto)
 	if err != nil {
 		return err
 	}
 	c.Listen = p.Server
+	c.Listen.Place = in.network.Server()
 	var at ready
 	if in.server, err = proc.StartServer(ctx, serverName, c, &at); err != nil {
 		return err
 	}
 	in.backends = at.Backends
-	in.exchange, err = p.Dial(ctx, at.Addr, in.server.Done())
+	in.exchange, err = p.Dial(ctx, in.network, at.Addr, in.server.Done())
 	return err
 }
 
@@ -137,6 +142,9 @@ func (in *instance) Prove(ctx context.Context) error {
 	in.proving = true
 	defer func() { in.proving = false }()
 	requests, stored := (in.orders.Len()+in.Msgs-1)/in.Msgs, in.orders.Len()
+	if in.network != nil { // over loopback all are sent
+		requests, stored = min(requests, manyOverNetwork), min(stored, manyOverNetwork*in.Msgs)
+	}
 	if in.Way == bare {
 		requests, stored = 3, in.Msgs // those that its call writes
 	}
@@ -209,7 +217,15 @@ func (in *instance) Run(n int) error {
 
 // MinOps is how many operations a batch has at least. The server counts what asking it costs, once
 // a batch.
-func (in *instance) MinOps() int { return max(8, 100/in.Msgs) }
+func (in *instance) MinOps() int {
+	if in.network != nil {
+		return manyOverNetwork
+	}
+	return max(8, 100/in.Msgs)
+}
+
+// manyOverNetwork is how many operations a batch has, and a proof, where each takes a round trip.
+const manyOverNetwork = 8
 
 func (in *instance) Prepare() error {
 	if in.place == nil {
@@ -238,7 +254,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 			m[databaseCPU] = float64(cpu)
 		}
 	}
-	return m, nil
+	return m, in.network.Counters(m)
 }
 
 func (in *instance) Close() error {
@@ -252,5 +268,5 @@ func (in *instance) Close() error {
 	if in.place != nil {
 		errs = append(errs, in.place.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, in.network.Close())...)
 }

@@ -35,10 +35,12 @@ func openTable(ctx context.Context, orders *encode.Orders) (*store.Place, error)
 	return store.OpenTable(ctx, rows)
 }
 
-// Suite returns the stage's cases. of is the suite of the stage store, whose server they share.
-func Suite(of lab.Suite) lab.Suite {
+// Suite returns the stage's cases. of is the suite of the stage store, whose server they share, and
+// sent that of send, whose --link puts a network under them too.
+func Suite(of, sent lab.Suite) lab.Suite {
 	suite := lab.Suite{Stage: "route", Doc: "The whole way of an order, from struct to row and back: where does its cost go, and what is saved?",
-		Figures: lab.Figures{Says: says}, Servers: map[string]proc.Server{serverName: serve}, Choose: choose}
+		Figures: lab.Figures{Says: says}, Servers: map[string]proc.Server{serverName: serve},
+		Choose: func(c *lab.Choice) error { return choose(c, sent.Choose) }}
 	var service *lab.Service
 	for i := range of.Cases {
 		if c := &of.Cases[i]; service == nil && c.Service != nil && record.KeysOf(c.Name).Get("fsync") == "off" {
@@ -118,8 +120,8 @@ var partChecks = map[step]string{
 }
 
 // choose leaves out the parts of all ways but the usual one, and what is done at half of a rate,
-// unless a pattern names them.
-func choose(c *lab.Choice) error {
+// unless a pattern names them. network puts the network that a run asks for under the others.
+func choose(c *lab.Choice, network func(*lab.Choice) error) error {
 	asked := func(key string) bool {
 		return c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return strings.Contains(p, key) || p == lab.All })
 	}
@@ -130,6 +132,17 @@ func choose(c *lab.Choice) error {
 	})
 	if len(c.Entries) < rows && len(c.Patterns) > 0 {
 		c.Note = "route: with the parts of the baseline only, and not at half of the rate; Route/part=* and Route/slice=half add those"
+	}
+	if len(c.Entries) == 0 {
+		return nil
+	}
+	if err := network(c); err != nil {
+		return err
+	}
+	for i, e := range c.Entries {
+		if i == 0 || e.Case != c.Entries[i-1].Case {
+			e.Case.Batch *= manyOverNetwork
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -10,14 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/link"
 	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/stage/send"
 	"postage/stage/store"
 )
 
 // suite is the stage's; the test program is its own server and its own sink, as postage is.
-func suite() lab.Suite { return Suite(store.Suite()) }
+func suite() lab.Suite { return Suite(store.Suite(), send.Suite()) }
 
 // noServer is the reason why the tests have no PostgreSQL, nil if they have one.
 var noServer error
@@ -25,6 +28,7 @@ var noServer error
 func TestMain(m *testing.M) {
 	servers := maps.Clone(store.Suite().Servers)
 	maps.Copy(servers, suite().Servers)
+	maps.Copy(servers, send.Suite().Servers)
 	proc.ServeIfStarted(servers)
 	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
@@ -122,5 +126,61 @@ func prove(t *testing.T, contender lab.Contender) {
 		if value <= before[unit] && !strings.Contains(unit, "cpu") {
 			t.Errorf("%s went from %v to %v in 3 operations", unit, before[unit], value)
 		}
+	}
+}
+
+// --link of the stage send puts its network under the rows of this one too, beside the database
+// that some have, and an operation takes a round trip then.
+func TestLink(t *testing.T) {
+	sent := send.Suite()
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	sent.Flags(flags)
+	if err := flags.Set("link", "rtt=20ms"); err != nil {
+		t.Fatal(err)
+	}
+	s := Suite(store.Suite(), sent)
+	entries, err := lab.Select([]lab.Suite{s}, []string{"Route/msgs=1/pack=zstd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &lab.Choice{Entries: entries, Patterns: []string{"Route/msgs=1/pack=zstd"}}
+	if err := s.Choose(c); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Entries {
+		if e.Contender.Settings["link"] != "rtt=20ms,loss=0%" || e.Case.Service == nil || e.Case.Batch != manyOverNetwork*20*time.Millisecond {
+			t.Errorf("%s: %v, %v", e.Row(), e.Contender.Settings, e.Case.Batch)
+		}
+	}
+	if err := sent.Choose(&lab.Choice{}); err != nil {
+		t.Errorf("the flag is used, but: %v", err)
+	}
+	running, err := c.Entries[0].Case.Service.Start(t.Context(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if running.Serves != nil {
+		err := running.Serves(nil, nil)
+		if !errors.Is(err, link.ErrNotPossible) || os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	t.Setenv(strings.Split(running.Environment[0], "=")[0], "rtt=20ms")
+	in, err := c.Entries[0].Contender.Open(t.Context(), lab.Env{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := in.Prove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := in.Run(2); err != nil || time.Since(begun) < 40*time.Millisecond {
+		t.Errorf("two operations over 20 ms took %v, %v", time.Since(begun), err)
+	}
+	counters, err := in.(lab.Counted).Counters()
+	if err != nil || counters["link-packets/op"] < 20 {
+		t.Errorf("%v, %v", counters, err)
 	}
 }

@@ -142,15 +142,19 @@ func (w way) parts() (rows []string) {
 	return rows
 }
 
-// says is what a run says of a case first: where the baseline's CPU time goes, and then what each
-// row saves of it, in the whole, and by what its parts alone foretell where they were measured.
+// says is what a run says of a case first: over a network how long it takes, where the baseline's
+// CPU time goes, and then what each row saves of it, in the whole, and by what its parts alone
+// foretell where they were measured.
 func says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
+	if text := overNetwork(c); text != "" {
+		story.Sentences = []string{text}
+	}
 	s, base := newSum(rec, c.Name), usual(messages(c.Name))
 	bar, ok := s.bar(base.name(), base, base)
 	if !ok || len(bar.Parts) == 1 {
 		return story
 	}
-	story.Sentences, story.Bars = []string{s.shares(c.Name, base, bar)}, []lab.Bar{bar}
+	story.Sentences, story.Bars = append(story.Sentences, s.shares(c.Name, base, bar)), []lab.Bar{bar}
 	var saves, costs []string
 	foretold := false
 	for _, change := range changes(messages(c.Name)) {
@@ -221,7 +225,7 @@ func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
 func (s *sum) shares(name string, base way, bar lab.Bar) string {
 	parts := slices.Clone(bar.Parts[:len(bar.Parts)-1])
 	slices.SortFunc(parts, func(a, b lab.BarPart) int { return cmp.Compare(b.Share, a.Share) })
-	rest, _ := s.over(base.name(), terms{base.name(): 1}.add(-1, base.adds(base.steps()...)))
+	together, _ := s.over(base.name(), base.adds(base.steps()...))
 	text := "An order's way costs "
 	if n := messages(name); n > 1 {
 		text = fmt.Sprintf("The way of %d orders costs ", n)
@@ -230,7 +234,34 @@ func (s *sum) shares(name string, base way, bar lab.Bar) string {
 	for _, p := range parts {
 		text += fmt.Sprintf(" %s %.0f%%,", p.Name, 100*p.Share)
 	}
-	return text + " and " + rest.percent() + " in no part alone."
+	return text + " together " + together.percent() + "."
+}
+
+// overNetwork says of a case over a network how long its way takes, and which rows take longer or
+// less; "" over loopback.
+func overNetwork(c *verdict.CaseResult) string {
+	if c.Baseline == nil || c.Baseline.NSOp == nil || c.Baseline.Row.Settings["link"] == "" {
+		return ""
+	}
+	text, none := fmt.Sprintf("Over %s the way takes %.3g ms", c.Baseline.Row.Settings["link"], c.Baseline.NSOp.Value/1e6), true
+	for _, r := range c.Rows {
+		if r.Row.Role != record.RoleContender || r.Verdict != verdict.Faster && r.Verdict != verdict.Slower {
+			continue
+		}
+		takes := " takes "
+		if !none {
+			takes = " "
+		}
+		text += "; " + strings.ReplaceAll(r.Row.Contender, "/", " ") + takes + share{stats.Shift{Value: r.Ratio.Value, Low: r.Ratio.Low, High: r.Ratio.High}}.percent()
+		if none {
+			text += " of that"
+		}
+		none = false
+	}
+	if none {
+		text += "; of no row it is sure that it takes more or less"
+	}
+	return text + "."
 }
 
 // mean is a row's CPU time over the blocks.

@@ -31,7 +31,8 @@ func (in *instance) Counters() (map[string]float64, error) {
 	if now.CPUNS >= 0 {
 		counters["server-cpu-ns/op"] = float64(now.CPUNS)
 	}
-	return counters, in.network.counters(in, counters)
+	in.firstBytes(counters)
+	return counters, in.network.Counters(counters)
 }
 
 // keptWord compares what the server has seen since the last call with the operations that were

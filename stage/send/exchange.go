@@ -55,15 +55,16 @@ func carrying() spec {
 	return s
 }
 
-// Dial opens a client for the server at addr. gone ends when the server has.
-func (p *Protocol) Dial(ctx context.Context, addr string, gone <-chan struct{}) (*Exchange, error) {
+// Dial opens a client for the server at addr, over a network or, if that is nil, over this
+// machine's own. gone ends when the server has.
+func (p *Protocol) Dial(ctx context.Context, over *Network, addr string, gone <-chan struct{}) (*Exchange, error) {
 	lost, lose := context.WithCancel(context.Background())
 	go func() {
 		<-gone
 		lose()
 	}()
 	x, s := &Exchange{transport: p.transport}, carrying()
-	t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, spec: &s, wire: &x.wire}
+	t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: over.near(), spec: &s, wire: &x.wire}
 	t.tls = clientTLS(p.pair, s.resume, &x.seen)
 	var err error
 	if x.client, err = p.transport.open(t); err != nil {

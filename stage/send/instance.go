@@ -18,7 +18,7 @@ type instance struct {
 	transport *transport
 	spec      spec
 	server    *greeter.Process
-	network   *network // nil over loopback
+	network   *Network // nil over loopback
 	lanes     []lane
 	*lab.Lanes
 	clients []client
@@ -68,7 +68,7 @@ func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config
 	}
 	var err error
 	if in.server, err = greeter.Start(ctx, config); err != nil {
-		return nil, errors.Join(err, in.network.close())
+		return nil, errors.Join(err, in.network.Close())
 	}
 	if err := in.connect(ctx, in.server.Addr, seed, pair); err != nil {
 		return nil, errors.Join(err, in.Close())
@@ -174,5 +174,5 @@ func (in *instance) Close() error {
 	for _, c := range in.clients {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, in.server.Close(), in.network.close())...)
+	return errors.Join(append(errs, in.server.Close(), in.network.Close())...)
 }

@@ -12,56 +12,75 @@ import (
 	"postage/internal/service/greeter"
 )
 
-// A network is a link between an instance's clients and its server, which is there for them alone.
-// nil is loopback.
-type network struct {
+// A Network is a link between clients and their server, which is there for them alone. nil is
+// loopback.
+type Network struct {
 	*link.Link
 	spec link.Spec
 }
 
+// OpenNetwork makes the network that the run asks for, by --link; nil without.
+func OpenNetwork(ctx context.Context) (*Network, error) {
+	text := os.Getenv(linkVariable)
+	if text == "" {
+		return nil, nil
+	}
+	spec, err := link.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return openNetwork(ctx, spec)
+}
+
+func openNetwork(ctx context.Context, spec link.Spec) (*Network, error) {
+	// Each block has losses of its own: the same ones would have its figures alike.
+	spec.Seed = uint64(time.Now().UnixNano())
+	l, err := link.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &Network{l, spec}, nil
+}
+
 // join makes the network that the spec or the run asks for, and has the server listen at its far
 // end.
-func (in *instance) join(ctx context.Context, config *greeter.Config) error {
-	n := new(network)
-	switch text := os.Getenv(linkVariable); {
-	case in.spec.link != nil:
-		n.spec = *in.spec.link
-	case text != "":
-		var err error
-		if n.spec, err = link.Parse(text); err != nil {
-			return err
-		}
-	default:
+func (in *instance) join(ctx context.Context, config *greeter.Config) (err error) {
+	if in.spec.link != nil {
+		in.network, err = openNetwork(ctx, *in.spec.link)
+	} else {
+		in.network, err = OpenNetwork(ctx)
+	}
+	config.Place = in.network.Server()
+	return err
+}
+
+// Server is the end where the server listens.
+func (n *Network) Server() *link.End {
+	if n == nil {
 		return nil
 	}
-	// Each block has losses of its own: the same ones would have its figures alike.
-	n.spec.Seed = uint64(time.Now().UnixNano())
-	var err error
-	if n.Link, err = link.Open(ctx, n.spec); err != nil {
-		return err
-	}
-	in.network, config.Place = n, n.Far
-	return nil
+	return n.Far
 }
 
 // near is the clients' end.
-func (n *network) near() *link.End {
+func (n *Network) near() *link.End {
 	if n == nil {
 		return nil
 	}
 	return n.Near
 }
 
-func (n *network) close() error {
+// Close removes it.
+func (n *Network) Close() error {
 	if n == nil {
 		return nil
 	}
 	return n.Link.Close()
 }
 
-// counters adds what the network counts. It is an error, which ends the row, if the network is not
+// Counters adds what the network counts. It is an error, which ends the row, if the network is not
 // what its spec says.
-func (n *network) counters(in *instance, to map[string]float64) error {
+func (n *Network) Counters(to map[string]float64) error {
 	if n == nil {
 		return nil
 	}
@@ -76,6 +95,11 @@ func (n *network) counters(in *instance, to map[string]float64) error {
 	to["link-packets/op"] = float64(now.There.Packets + now.Back.Packets)
 	to["link-lost/op"] = float64(now.There.Lost + now.Back.Lost)
 	to["link-dropped/op"] = float64(now.There.Dropped + now.Back.Dropped)
+	return nil
+}
+
+// firstBytes adds how long operations waited for the first bytes of their answers.
+func (in *instance) firstBytes(to map[string]float64) {
 	waited := int64(0)
 	for i := range in.lanes {
 		waited += in.lanes[i].waited.Load()
@@ -83,11 +107,10 @@ func (n *network) counters(in *instance, to map[string]float64) error {
 	if waited > 0 { // floors have no answer's head
 		to["first-byte-ns/op"] = float64(waited)
 	}
-	return nil
 }
 
 // watch has a lane's requests tell when the first byte of their answers comes.
-func (n *network) watch(ctx context.Context, l *lane) {
+func (n *Network) watch(ctx context.Context, l *lane) {
 	if n == nil {
 		return
 	}

@@ -149,8 +149,8 @@ func TestLinkFlag(t *testing.T) {
 			t.Errorf("%s: %v", e.Row(), e.Contender.Settings)
 		}
 	}
-	none := &lab.Choice{}
-	wantError(t, use.choose(none), "none of the rows")
+	none := &linkFlag{text: use.text, spec: use.spec}
+	wantError(t, none.choose(&lab.Choice{}), "none of the rows")
 	running, err := c.Entries[0].Case.Service.Start(context.Background(), t.Output())
 	if err != nil || len(running.Environment) != 1 || running.Environment[0] != "POSTAGE_LINK=rtt=20ms,loss=1%" || running.Stop() != nil {
 		t.Errorf("%+v, %v", running, err)

@@ -127,6 +127,7 @@ const linkVariable = "POSTAGE_LINK"
 type linkFlag struct {
 	text string
 	spec link.Spec
+	used bool
 }
 
 func (f *linkFlag) String() string { return f.text }
@@ -139,11 +140,12 @@ func (f *linkFlag) Set(text string) (err error) {
 
 func (f *linkFlag) flags(set *flag.FlagSet) {
 	*f = linkFlag{}
-	set.Var(f, "link", "a `network` between client and server of the stage send, such as rtt=20ms,loss=1%,rate=50mbit;\nalso burst, queue and cc (needs root, or `unshare -Urn`; see docs/network.md)")
+	set.Var(f, "link", "a `network` between client and server of the stages send and route, such as\nrtt=20ms,loss=1%,rate=50mbit; also burst, queue and cc (needs root, or `unshare -Urn`; see docs/network.md)")
 }
 
 // choose puts the network under the rows; those that have one of their own are left out then.
-// Without --link it has it tried out whether the networks of these are possible.
+// Without --link it has it tried out whether the networks of these are possible. The stage route
+// has its rows chosen first, by the same flag.
 func (f *linkFlag) choose(c *lab.Choice) error {
 	own := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, "/slice=network/") }
 	if f.text == "" {
@@ -156,17 +158,34 @@ func (f *linkFlag) choose(c *lab.Choice) error {
 		return nil
 	}
 	c.Entries = slices.DeleteFunc(c.Entries, own)
-	if len(c.Entries) == 0 {
-		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stage send over loopback"), Hint: "postage run Send/slice=reuse --link " + f.text}
+	if f.used = f.used || len(c.Entries) > 0; !f.used {
+		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stages send and route over loopback"), Hint: "postage run Send/slice=reuse --link " + f.text}
 	}
-	service := &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) {
-		return possible(ctx, f.spec, linkVariable+"="+f.text)
-	}}
+	under := map[*lab.Service]*lab.Service{}
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		e.Case.Service = service
+		if i == 0 || e.Case != c.Entries[i-1].Case {
+			old := e.Case.Service
+			if under[old] == nil {
+				under[old] = &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) { return f.start(ctx, old, log) }}
+			}
+			e.Case.Service, e.Case.Batch = under[old], f.spec.RTT
+		}
 		e.Contender.Settings = maps.Clone(e.Contender.Settings)
 		e.Contender.Settings["link"] = f.spec.String()
 	}
 	return nil
+}
+
+// start starts the network, and the service that the rows have beside it, nil for none.
+func (f *linkFlag) start(ctx context.Context, beside *lab.Service, log io.Writer) (*lab.Running, error) {
+	running, err := possible(ctx, f.spec, linkVariable+"="+f.text)
+	if err != nil || beside == nil || running.Serves != nil {
+		return running, err
+	}
+	of, err := beside.Start(ctx, log)
+	if err == nil {
+		of.Environment = append(of.Environment, running.Environment...)
+	}
+	return of, err
 }
