@@ -24,6 +24,7 @@
 //     a part: what formats are for that decode only what is asked for
 //   - decode-reuse: as decode, into a kept value, for libraries that can do that
 //   - validate: decode, then compare every field with the original
+//   - check: hold a decoded order to the rules of its fields: see package check
 //   - pack: encode and compress, then decompress, decode and read every field; each codec has a
 //     case of its own, which compares compressions with no compression
 //

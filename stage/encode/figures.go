@@ -18,6 +18,7 @@ func figures() lab.Figures {
 			"decode-reuse": "decode into a used message",
 			"pack":         "pack",
 			"validate":     "decode and validate",
+			"check":        "check against rules",
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},
 		Cost: &lab.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *lab.Operation {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"postage/lab"
+	"postage/stage/encode/check"
 	"postage/stage/encode/codegen"
 	"postage/stage/encode/internal/bind"
 	"postage/stage/encode/internal/pb"
@@ -24,11 +25,12 @@ func Suite() lab.Suite {
 	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf, messageDecode), polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
 		pageValidation[pb.Benchmark](protobuf(bind.Benchmark().Protobuf, false)))...)
-	suite.Cases = append(suite.Cases, cases(kitOfTiny(), message[plain.Tiny]{
+	tinies := message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		draw: drawTiny, count: 256, scalar: true,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
-	})...)
+	}
+	suite.Cases = append(suite.Cases, cases(kitOfTiny(), tinies)...)
 	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
@@ -39,7 +41,22 @@ func Suite() lab.Suite {
 		draw: drawBlob, count: 256,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
+	suite.Cases = append(suite.Cases, check.Cases(inProtobuf(kitOfOrder(), ordersMessage()), inProtobuf(kitOfTiny(), tinies))...)
 	return suite
+}
+
+// inProtobuf returns what encodes a message's corpus by protobuf.
+func inProtobuf[M any](k kit[M], msg message[M]) func(seed uint64) ([][]byte, error) {
+	return func(seed uint64) (corpus [][]byte, err error) {
+		for _, m := range msg.corpus(seed) {
+			data, err := k.marshal(&m)
+			if err != nil {
+				return nil, err
+			}
+			corpus = append(corpus, data)
+		}
+		return corpus, nil
+	}
 }
 
 func ordersMessage() message[plain.Order] {

@@ -98,12 +98,12 @@ func bounded(cmd *exec.Cmd, limit time.Duration, memory int64) error {
 
 // runPlugin passes the files to a protoc plug-in, as protoc would, and writes its answer into dir.
 // The files' go_package gives the import path and the package name of dir.
-func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
+func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	path, err := s.toolPath(plugin)
 	if err != nil {
 		return err
 	}
-	return s.runPluginOn([]string{path}, parameter, dir, files)
+	return s.runPluginOn([]string{path}, parameter, dir, files, names...)
 }
 
 // runPluginOn is like runPlugin, for some of the files, or all if none is named. They must come
