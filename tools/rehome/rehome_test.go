@@ -1,9 +1,10 @@
-package main
+package rehome_test
 
 import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,7 +18,38 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-const address = "git.example.net/team/post"
+const (
+	address     = "git.example.net/team/post"
+	placeholder = "example.org/you/postage" // that documents give as an example
+)
+
+// rehome changes the checkout at root. The error has what the script said.
+func rehome(root, address, version string) error {
+	script, err := filepath.Abs("rehome.sh")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(script, address, version)
+	cmd.Dir = root
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return nil
+}
+
+// tracked are the checkout's files, relative to root, without those that git ignores.
+func tracked(root string) ([]string, error) {
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	var files []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if info, err := os.Lstat(filepath.Join(root, name)); err == nil && info.Mode().IsRegular() {
+			files = append(files, name)
+		}
+	}
+	return files, err
+}
 
 // run is what a program prints to standard output; the test ends if it fails.
 func run(t *testing.T, dir string, env []string, program string, args ...string) string {
@@ -187,8 +219,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ address, version, want string }{
-		{"postage", "v0.1.0", "missing dot"},
-		{"https://example.org/x", "v0.1.0", "malformed module path"},
+		{"postage", "v0.1.0", "is not a module path"},
+		{"https://example.org/x", "v0.1.0", "is not a module path"},
 		{"example.org/x", "1.0", "is not a version"},
 	} {
 		if err := rehome(dir, c.address, c.version); err == nil || !strings.Contains(err.Error(), c.want) {
