@@ -27,7 +27,6 @@ var longFuncs = []string{
 	"internal/bench/overlay.go overlay",
 	"internal/bench/profile.go Profile",
 	"load/http1answer.go feed",
-	"tools/peers/groups.go sample",
 }
 
 // wideTypes are the types that may have more fields: records, whose fields are figures, and

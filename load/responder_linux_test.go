@@ -1,15 +1,15 @@
-//go:build linux
-
-package main
+package load
 
 import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"testing"
+
+	h2 "golang.org/x/net/http2"
 )
 
 // A responder answers every request with the same bytes. It is one thread that waits for many
@@ -21,20 +21,19 @@ type responder struct {
 	conns    map[int32]*responderConn
 	stop     atomic.Bool
 	stopped  chan struct{}
-	listens  map[int32]protocol
-	fds      []int
+	listens  map[int32]responderProtocol
 }
 
-type protocol int
+type responderProtocol int
 
 const (
-	http1 protocol = iota
-	http2
-	grpc
+	respondsHTTP1 responderProtocol = iota
+	respondsHTTP2
+	respondsGRPC
 )
 
 type responderConn struct {
-	protocol protocol
+	protocol responderProtocol
 	in       []byte // octets that have come and are not yet a whole request
 	out      []byte
 	begun    bool // the preface of HTTP/2 has come
@@ -45,54 +44,47 @@ const responseBody = `{"secure":"raw"}`
 var response1 = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(responseBody), responseBody)
 
 // startResponder listens on one port for each protocol, and returns the addresses in that order.
-func startResponder() (*responder, []string, error) {
-	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("epoll_create1", err)
+func startResponder(t *testing.T) (*responder, []string) {
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	r := &responder{epoll: epoll, conns: map[int32]*responderConn{}, listens: map[int32]protocol{}, stopped: make(chan struct{})}
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	must(err)
+	r := &responder{epoll: epoll, conns: map[int32]*responderConn{}, listens: map[int32]responderProtocol{}, stopped: make(chan struct{})}
 	var addrs []string
-	for p := http1; p <= grpc; p++ {
+	for p := respondsHTTP1; p <= respondsGRPC; p++ {
 		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return nil, nil, os.NewSyscallError("socket", err)
-		}
-		r.fds = append(r.fds, fd)
-		if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-			return nil, nil, os.NewSyscallError("bind", err)
-		}
-		if err := syscall.Listen(fd, 4096); err != nil {
-			return nil, nil, os.NewSyscallError("listen", err)
-		}
+		must(err)
+		must(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+		must(syscall.Listen(fd, 4096))
 		name, err := syscall.Getsockname(fd)
-		if err != nil {
-			return nil, nil, os.NewSyscallError("getsockname", err)
-		}
+		must(err)
 		r.listens[int32(fd)] = p
 		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port))
-		if err := r.watch(fd); err != nil {
-			return nil, nil, err
-		}
+		must(r.watch(fd))
 	}
 	go r.loop()
-	return r, addrs, nil
+	t.Cleanup(r.close)
+	return r, addrs
 }
 
 func (r *responder) watch(fd int) error {
 	event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
-	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(r.epoll, syscall.EPOLL_CTL_ADD, fd, &event))
+	return syscall.EpollCtl(r.epoll, syscall.EPOLL_CTL_ADD, fd, &event)
 }
 
-func (r *responder) close() error {
+func (r *responder) close() {
 	r.stop.Store(true)
 	<-r.stopped
-	for _, fd := range append(r.fds, r.epoll) {
-		_ = syscall.Close(fd)
+	_ = syscall.Close(r.epoll)
+	for fd := range r.listens {
+		_ = syscall.Close(int(fd))
 	}
 	for fd := range r.conns {
 		_ = syscall.Close(int(fd))
 	}
-	return nil
 }
 
 func (r *responder) loop() {
@@ -115,7 +107,7 @@ func (r *responder) loop() {
 	}
 }
 
-func (r *responder) accept(fd int, p protocol) {
+func (r *responder) accept(fd int, p responderProtocol) {
 	conn, _, err := syscall.Accept4(fd, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 	if err != nil {
 		return
@@ -150,7 +142,7 @@ func (r *responder) serve(fd int32, buf []byte) {
 	c.out = c.out[:0]
 	var requests int
 	var left []byte
-	if c.protocol == http1 {
+	if c.protocol == respondsHTTP1 {
 		requests, left = c.http1(data)
 	} else {
 		requests, left = c.http2(data)
@@ -180,15 +172,6 @@ func (c *responderConn) http1(data []byte) (requests int, left []byte) {
 	}
 }
 
-// Types and flags of HTTP/2 frames.
-const (
-	frameData, frameHeaders, frameSettings, framePing, frameWindowUpdate = 0, 1, 4, 6, 8
-
-	flagEndStream, flagAck, flagEndHeaders = 1, 1, 4
-)
-
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-
 // grpcHeader is the header of a gRPC answer: status 200 and the content type, neither of which
 // changes the table. grpcTrailer is its trailer.
 var (
@@ -199,12 +182,12 @@ var (
 // http2 answers each request when it ends, without reading its content.
 func (c *responderConn) http2(data []byte) (requests int, left []byte) {
 	if !c.begun {
-		if len(data) < len(preface) {
+		if len(data) < len(h2.ClientPreface) {
 			return 0, data
 		}
-		data = data[len(preface):]
+		data = data[len(h2.ClientPreface):]
 		c.begun = true
-		c.frame(frameSettings, 0, 0, "\x00\x03\x00\x00\x04\x00") // 1024 streams at a time
+		c.frame(h2.FrameSettings, 0, 0, "\x00\x03\x00\x00\x04\x00") // 1024 streams at a time
 	}
 	taken := 0
 	for len(data) >= 9 {
@@ -212,38 +195,38 @@ func (c *responderConn) http2(data []byte) (requests int, left []byte) {
 		if len(data) < 9+length {
 			break
 		}
-		kind, flags, id := data[3], data[4], binary.BigEndian.Uint32(data[5:])
+		kind, flags, id := h2.FrameType(data[3]), h2.Flags(data[4]), binary.BigEndian.Uint32(data[5:])
 		payload := data[9 : 9+length]
 		data = data[9+length:]
 		switch {
-		case kind == frameSettings && flags&flagAck == 0:
-			c.frame(frameSettings, flagAck, 0, "")
-		case kind == framePing && flags&flagAck == 0:
-			c.frame(framePing, flagAck, 0, string(payload))
-		case kind == frameData:
+		case kind == h2.FrameSettings && !flags.Has(h2.FlagSettingsAck):
+			c.frame(h2.FrameSettings, h2.FlagSettingsAck, 0, "")
+		case kind == h2.FramePing && !flags.Has(h2.FlagPingAck):
+			c.frame(h2.FramePing, h2.FlagPingAck, 0, string(payload))
+		case kind == h2.FrameData:
 			taken += length
 		}
-		if (kind == frameData || kind == frameHeaders) && flags&flagEndStream != 0 {
+		if (kind == h2.FrameData || kind == h2.FrameHeaders) && flags.Has(h2.FlagDataEndStream) {
 			requests++
-			if c.protocol == grpc {
-				c.frame(frameHeaders, flagEndHeaders, id, grpcHeader)
-				c.frame(frameData, 0, id, "\x00\x00\x00\x00\x00") // an empty message
-				c.frame(frameHeaders, flagEndHeaders|flagEndStream, id, grpcTrailer)
+			if c.protocol == respondsGRPC {
+				c.frame(h2.FrameHeaders, h2.FlagHeadersEndHeaders, id, grpcHeader)
+				c.frame(h2.FrameData, 0, id, "\x00\x00\x00\x00\x00") // an empty message
+				c.frame(h2.FrameHeaders, h2.FlagHeadersEndHeaders|h2.FlagHeadersEndStream, id, grpcTrailer)
 			} else {
-				c.frame(frameHeaders, flagEndHeaders, id, "\x88")
-				c.frame(frameData, flagEndStream, id, responseBody)
+				c.frame(h2.FrameHeaders, h2.FlagHeadersEndHeaders, id, "\x88")
+				c.frame(h2.FrameData, h2.FlagDataEndStream, id, responseBody)
 			}
 		}
 	}
 	if taken > 0 {
-		c.frame(frameWindowUpdate, 0, 0, string(binary.BigEndian.AppendUint32(nil, uint32(taken))))
+		c.frame(h2.FrameWindowUpdate, 0, 0, string(binary.BigEndian.AppendUint32(nil, uint32(taken))))
 	}
 	return requests, data
 }
 
-func (c *responderConn) frame(kind, flags byte, id uint32, payload string) {
+func (c *responderConn) frame(kind h2.FrameType, flags h2.Flags, id uint32, payload string) {
 	n := len(payload)
-	c.out = append(c.out, byte(n>>16), byte(n>>8), byte(n), kind, flags)
+	c.out = append(c.out, byte(n>>16), byte(n>>8), byte(n), byte(kind), byte(flags))
 	c.out = binary.BigEndian.AppendUint32(c.out, id)
 	c.out = append(c.out, payload...)
 }
