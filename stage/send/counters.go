@@ -43,23 +43,23 @@ func (in *instance) keptWord(now greeter.Counters) error {
 		return nil
 	}
 	opened := now.Conns - in.last.Conns
-	if served := now.Requests - in.last.Requests; !in.transport.handshakeOnly && served != ops {
+	if served := now.Requests - in.last.Requests; !in.transport.handshakeOnly && served != ops*in.spec.requests() {
 		return fmt.Errorf("the server saw %d requests in %d operations", served, ops)
 	}
 	if most := int64(len(in.clients)) + in.replaced; in.spec.reuse && now.Conns > most {
 		return fmt.Errorf("the server saw %d connections, want the same %d kept", now.Conns, most)
 	}
-	if !in.spec.reuse && opened != ops {
-		return fmt.Errorf("the server saw %d new connections in %d operations, want one each", opened, ops)
+	if each := in.spec.connections(); !in.spec.reuse && opened != ops*each {
+		return fmt.Errorf("the server saw %d new connections in %d operations, want %d each", opened, ops, each)
 	}
 	return nil
 }
 
 // bytes returns how many bytes the clients have sent and received.
 func (in *instance) bytes() (out, received int64) {
-	for _, w := range in.wires {
-		out += w.Out.Load()
-		received += w.In.Load()
+	for _, t := range in.targets {
+		out += t.wire.Out.Load()
+		received += t.wire.In.Load()
 	}
 	return out, received
 }
@@ -67,8 +67,8 @@ func (in *instance) bytes() (out, received int64) {
 // conns returns how many TCP connections the clients have made.
 func (in *instance) conns() int64 {
 	var n int64
-	for _, w := range in.wires {
-		n += w.Conns.Load()
+	for _, t := range in.targets {
+		n += t.wire.Conns.Load()
 	}
 	return n
 }

@@ -189,7 +189,7 @@ func TestProofComparesBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.wires[0].Out.Add(7)
+	in.targets[0].wire.Out.Add(7)
 	wantError(t, in.Prove(context.Background()), "bytes, the server received")
 }
 
@@ -206,8 +206,8 @@ func TestProofComparesBytesOfOneMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.wires[0].Out.Add(7)
-	in.wires[0].In.Add(7)
+	in.targets[0].wire.Out.Add(7)
+	in.targets[0].wire.In.Add(7)
 	if err := in.proveBytes(after, out, received); err != nil {
 		t.Error(err)
 	}

@@ -48,7 +48,11 @@ func networkSays(c *verdict.CaseResult) []string {
 			continue
 		}
 		set := r.Row.Settings
-		text := fmt.Sprintf("Over %s, %s at a time of %s: HTTP/3 takes ", set["link"], set["inflight"], set["answer"])
+		what := set["inflight"] + " at a time of " + set["answer"]
+		if record.KeysOf(c.Name).Get("page") != "" {
+			what = "a page of " + set["answer"]
+		}
+		text := fmt.Sprintf("Over %s, %s: HTTP/3 takes ", set["link"], what)
 		ratio := *r.Ratio
 		switch {
 		case ratio.Low == 0:

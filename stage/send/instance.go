@@ -21,8 +21,8 @@ type instance struct {
 	network   *Network // nil over loopback
 	lanes     []lane
 	*lab.Lanes
-	clients []client
-	wires   []*wire.Count // one a client
+	targets []*target // of the clients
+	clients []client  // none between two pages
 	seen    handshakes
 	done
 	ended time.Time // the last batch
@@ -86,16 +86,46 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	}()
 	for range s.clients() {
 		t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: in.network.near(), spec: s, wire: new(wire.Count)}
+		if s.page != nil { // whose requests share a connection
+			kept := *s
+			kept.reuse = true
+			t.spec = &kept
+		}
 		if s.tls {
 			t.tls = clientTLS(pair, s.resume, &in.seen)
 		}
+		in.targets = append(in.targets, t)
+	}
+	in.prepare(ctx, seed)
+	in.Lanes = lab.NewLanes(s.lanes(), in.call)
+	if s.page != nil {
+		return nil // each opens its own
+	}
+	if err := in.open(); err != nil {
+		return err
+	}
+	for i := range in.lanes {
+		in.lanes[i].client = in.clients[i%len(in.clients)]
+	}
+	return nil
+}
+
+// open opens the clients.
+func (in *instance) open() error {
+	for _, t := range in.targets {
 		c, err := in.transport.open(t)
 		if err != nil {
 			return fmt.Errorf("open a client: %w", err)
 		}
 		in.clients = append(in.clients, c)
-		in.wires = append(in.wires, t.wire)
 	}
+	return nil
+}
+
+// prepare makes the lanes: what each asks for, and what it should get. Of a page there is one for
+// each object, whose number is what is asked for.
+func (in *instance) prepare(ctx context.Context, seed uint64) {
+	s := &in.spec
 	request := &hello.Request{Secure: s.secure, Payload: hello.Filling(s.size, seed)}
 	want := hello.Greeting(request, in.transport.version).Response
 	if in.transport.unnamed {
@@ -105,22 +135,24 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	if s.answer != 0 {
 		payload = hello.Filling(s.answer, 0)
 	}
-	in.lanes = make([]lane, s.lanes())
+	in.lanes = make([]lane, max(s.lanes(), len(s.page)))
 	for i := range in.lanes {
-		in.lanes[i] = lane{
-			client:  in.clients[i%len(in.clients)],
-			request: request,
-			want:    want,
-			payload: payload,
+		in.lanes[i] = lane{request: request, want: want, payload: payload}
+		if s.page != nil {
+			in.lanes[i].request = &hello.Request{Secure: s.secure, Payload: []byte{byte(i)}}
+			in.lanes[i].payload = payload[:s.page[i]]
 		}
-		in.network.watch(ctx, &in.lanes[i])
+		if i < s.lanes() {
+			in.network.watch(ctx, &in.lanes[i])
+		}
 	}
-	in.Lanes = lab.NewLanes(len(in.lanes), in.call)
-	return nil
 }
 
 // call does an operation on the lane of that number.
 func (in *instance) call(i int) error {
+	if in.spec.page != nil {
+		return in.load()
+	}
 	l := &in.lanes[i]
 	if l.watched != nil {
 		l.begun = time.Now()
@@ -156,7 +188,7 @@ func (in *instance) Run(n int) error {
 // once.
 func (in *instance) MinOps() int {
 	if in.network != nil {
-		return len(in.lanes)
+		return in.spec.lanes()
 	}
 	return 4 * len(in.lanes)
 }
@@ -170,9 +202,14 @@ func (in *instance) explain(err error) error {
 
 // Close ends the clients and the server.
 func (in *instance) Close() error {
+	return errors.Join(in.closeClients(), in.server.Close(), in.network.Close())
+}
+
+func (in *instance) closeClients() error {
 	var errs []error
 	for _, c := range in.clients {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(append(errs, in.server.Close(), in.network.Close())...)
+	in.clients = nil
+	return errors.Join(errs...)
 }

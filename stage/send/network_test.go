@@ -46,7 +46,7 @@ func TestNetworkProves(t *testing.T) {
 	needsNetwork(t)
 	names := []string{"reuse=no/answer=1k/inflight=1/rtt=1ms/loss=2%"}
 	if os.Getenv("POSTAGE_LONG") != "" {
-		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=100k/inflight=10/rtt=1ms/loss=5%/burst=4")
+		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=100k/inflight=10/rtt=1ms/loss=5%/burst=4", "page=30/rtt=20ms/loss=0.5%")
 	}
 	for _, name := range names {
 		for _, c := range networkCases() {
@@ -179,4 +179,39 @@ func TestNetworkSaysNothingWithoutBaseline(t *testing.T) {
 	if got := networkSays(&verdict.CaseResult{Name: "Send/slice=network/reuse=yes"}); got != nil {
 		t.Errorf("%q", got)
 	}
+}
+
+// A page is of HTTP Archive's sizes, on connections of its own, by six connections of HTTP/1.1; an
+// object of another length is found.
+func TestPage(t *testing.T) {
+	sizes, sum := pageSizes(), 0
+	for _, size := range sizes {
+		sum += size
+	}
+	if len(sizes) != 30 || sizes[0] != 18000 || sum < 1_000_000 || sum > 1_100_000 || sizes[29] < 250_000 || sizes[29] > 300_000 {
+		t.Errorf("%d objects of %d bytes: %v", len(sizes), sum, sizes)
+	}
+	s := fixed()
+	s.page, s.answer, s.reuse, s.inflight, s.conns = sizes, sum, false, 1, 6
+	in, err := newInstance(t.Context(), netHTTP1(), s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := in.Prove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := in.server.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Run(2); err != nil {
+		t.Fatal(err)
+	}
+	after, err := in.server.Counters()
+	if err != nil || after.Conns-before.Conns != 12 || after.Requests-before.Requests != 60 {
+		t.Errorf("two pages took %d connections and %d requests, %v", after.Conns-before.Conns, after.Requests-before.Requests, err)
+	}
+	in.lanes[7].payload = in.lanes[7].payload[1:]
+	wantError(t, in.Run(1), "the reply's payload is")
 }

@@ -20,12 +20,12 @@ import (
 const networkRate = 100e6
 
 // networkCases have a network between client and server: every protocol with each size of answer,
-// round-trip time and loss, on kept connections and on new ones.
+// round-trip time and loss, on kept connections and on new ones; and a page's load.
 func networkCases() []lab.Case {
 	var cases []lab.Case
 	for _, answer := range []int{1 << 10, 100 << 10, 5 << 20} {
 		for _, rtt := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
-			for _, loss := range []link.Spec{{}, {Loss: 0.005}, {Loss: 0.02}, {Loss: 0.05, Burst: 4}} {
+			for _, loss := range losses() {
 				loss.RTT, loss.Rate = rtt, networkRate
 				for _, shape := range []struct {
 					reuse    bool
@@ -40,7 +40,7 @@ func networkCases() []lab.Case {
 			}
 		}
 	}
-	return cases
+	return append(cases, pageLoads()...)
 }
 
 // mostNetwork is how long a batch may take: longer ones cannot have a figure within an hour.
@@ -48,10 +48,7 @@ const mostNetwork = 10 * time.Second
 
 func networkCase(s spec) lab.Case {
 	l := s.link
-	name := fmt.Sprintf("slice=network/reuse=%s/answer=%s/inflight=%d/rtt=%v/loss=%g%%", yesNo(s.reuse), sizeName(s.answer), s.inflight, l.RTT, 100*l.Loss)
-	if l.Burst != 0 {
-		name += fmt.Sprintf("/burst=%g", l.Burst)
-	}
+	name := fmt.Sprintf("slice=network/reuse=%s/answer=%s/inflight=%d/%s", yesNo(s.reuse), sizeName(s.answer), s.inflight, linkName(l))
 	how := "on a kept connection"
 	if !s.reuse {
 		how = "on a new connection"

@@ -49,9 +49,9 @@ func (in *instance) Prove(ctx context.Context) error {
 	}
 	in.last, in.counted = before, in.begun
 	in.through(true)
-	ops := proofRounds * len(in.lanes)
+	ops := proofRounds * in.spec.lanes()
 	if in.network != nil {
-		ops = len(in.lanes)
+		ops = in.spec.lanes()
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- in.Run(ops) }()
@@ -83,9 +83,31 @@ func (in *instance) Prove(ctx context.Context) error {
 }
 
 // warm does what comes before the repeated operations: it makes the connection that is kept, or
-// gets the first session's ticket.
+// gets the first session's ticket, which a network may lose.
 func (in *instance) warm() error {
-	for i := range in.lanes {
+	for range 5 {
+		if err := in.warmOnce(); err != nil || in.network == nil || in.ticketed() {
+			return err
+		}
+	}
+	return nil
+}
+
+// ticketed says whether all clients have a ticket, if that is how they continue sessions.
+func (in *instance) ticketed() bool {
+	for _, t := range in.targets {
+		if t.spec.resume == resumeNo {
+			return true
+		}
+		if _, has := t.tls.ClientSessionCache.Get(tlscert.ServerName); !has {
+			return false
+		}
+	}
+	return true
+}
+
+func (in *instance) warmOnce() error {
+	for i := range in.spec.lanes() {
 		in.begun++
 		if err := in.call(i); err != nil {
 			return in.explain(err)
