@@ -98,7 +98,9 @@ func (r *run) fit() {
 		return
 	}
 	for _, cs := range r.cases {
-		if cs.waits && r.servable(cs) && needed+rest(cs, DefaultRounds) <= r.left()*3/4 {
+		// If there is no time for an interval, figures without one are better than none.
+		one := needed == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
+		if cs.waits && cs.served && (one || needed+rest(cs, DefaultRounds) <= r.left()*3/4) {
 			r.resume(cs)
 			return
 		}
@@ -179,11 +181,13 @@ func (r *run) abreast() bool {
 	return had != 0
 }
 
-// servable says whether the servers are there that a case needs: they are started for rows
-// that are measured from the beginning.
-func (r *run) servable(cs *runCase) bool {
-	service := cs.entries[0].Case.Service
-	return service == nil || slices.ContainsFunc(r.cases, func(o *runCase) bool { return !o.waits && o.entries[0].Case.Service == service })
+// noteServers notes, at the beginning, which cases have the servers that they need: those are
+// started for rows that are measured from the beginning.
+func (r *run) noteServers() {
+	for _, cs := range r.all {
+		service := cs.entries[0].Case.Service
+		cs.served = service == nil || slices.ContainsFunc(r.all, func(o *runCase) bool { return !o.waits && o.entries[0].Case.Service == service })
+	}
 }
 
 // foretell says what precision to expect, from the intervals of the first look and the blocks that

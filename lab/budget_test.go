@@ -120,6 +120,34 @@ func TestSlownessIsSeenAtOnce(t *testing.T) {
 	}
 }
 
+// A case that waits has its one block when the others have had their first look, even if there is
+// no time for an interval: figures without one are better than none. Its server must have been
+// started, which it is if the case was to be measured from the beginning.
+func TestOneBlockIsBetterThanNone(t *testing.T) {
+	service := new(Service)
+	for _, tt := range []struct {
+		name             string
+		fromTheBeginning bool
+		left             time.Duration
+		waits            bool
+	}{{"time for one", true, 3 * time.Second, false}, {"time for none", true, 100 * time.Millisecond, true}, {"no server", false, 3 * time.Second, true}} {
+		seen := &runCase{name: "seen", rounds: 10, blocks: looks[0], halfWidth: 1, round: []time.Duration{time.Millisecond}, fixed: []time.Duration{0}, entries: []Entry{{Case: new(Case)}}}
+		served := &runCase{name: "served", rounds: 10, halfWidth: math.Inf(1), entries: make([]Entry, 8), waits: !tt.fromTheBeginning}
+		for i := range served.entries {
+			served.entries[i] = Entry{Case: &Case{Name: "Test/served", Service: service}, Contender: Contender{Name: fmt.Sprint("n=", i)}}
+		}
+		rec := NewRecord(Plan{Entries: served.entries, Rounds: 10}, record.Run{}, record.ThisMachine(0))
+		r := &run{Conductor: &Conductor{}, rec: rec, foretold: true, all: []*runCase{seen, served}, deadline: time.Now().Add(tt.left)}
+		r.cases = r.all
+		r.noteServers()
+		served.waits = true
+		r.fit()
+		if served.waits != tt.waits {
+			t.Errorf("%s: waits %t", tt.name, served.waits)
+		}
+	}
+}
+
 // Between two looks as well the next block goes where it narrows most per second: to each of the
 // cases of a first look, whose spread and blocks differ as theirs do.
 func TestNextBlockNarrowsMostPerSecond(t *testing.T) {

@@ -69,6 +69,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 			r.all = append(r.all, cs)
 		}
 	}
+	r.noteServers()
 	if err := r.save(true); err != nil {
 		return err
 	}
@@ -114,6 +115,7 @@ type runCase struct {
 	looked       int       // how many blocks it then had
 	slower       float64   // than estimated, as blocks of other cases were
 	waits        bool      // until time remains
+	served       bool      // the server is there that it needs, if it needs one
 	last         time.Time // when its last block ended
 	done         bool
 	back         int // blocks that it came back for when it was done
