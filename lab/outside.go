@@ -18,6 +18,7 @@ type (
 	Story     = cost.Story
 	Bar       = cost.Bar
 	BarPart   = cost.BarPart
+	Cell      = cost.Cell
 	Beside    = cost.Beside
 )
 

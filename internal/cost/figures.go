@@ -21,6 +21,12 @@ type Figures struct {
 	// Says returns what goes before everything else on a case, the zero Story where the record has
 	// too little for one. Optional.
 	Says func(*record.Record, *verdict.CaseResult) Story
+	// Together says something of all cases of a record, which goes before everything else too.
+	// Optional.
+	Together func([]*verdict.CaseResult) Story
+	// Map places a case on a map of those that differ in two things, nil where it is on none.
+	// Optional.
+	Map func(*verdict.CaseResult) *Cell
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
 }
@@ -30,6 +36,14 @@ type Figures struct {
 type Story struct {
 	Sentences []string
 	Bars      []Bar
+}
+
+// A Cell is a case's place on the map of that title, in the column and row of these names, and what
+// stands there: a ratio, from blue below 1 to orange above it, 0 for no colour, with a hint.
+type Cell struct {
+	Map, Column, Row string
+	Text, Hint       string
+	Ratio            float64
 }
 
 // A Bar is a row's quantity: its parts, one after the other, each as a share of the first bar. What

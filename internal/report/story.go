@@ -2,10 +2,13 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"charm.land/lipgloss/v2"
 
 	"postage/internal/cost"
+	"postage/internal/verdict"
+	"postage/record"
 )
 
 // storyView is what a stage says of a case, and its bars as a page draws them.
@@ -16,9 +19,21 @@ type storyView struct {
 	Height float64
 }
 
-// stories are those of the cases that have one.
+// stories are those of the cases that have one, and of those of a stage in a record together.
 func stories(cases []*caseOfRun) (all []storyView) {
-	for _, c := range cases {
+	for i, c := range cases {
+		sameStage := func(o *caseOfRun) bool { return o.rec == c.rec && record.StageOf(o.Name) == record.StageOf(c.Name) }
+		if c.says.Together != nil && !slices.ContainsFunc(cases[:i], sameStage) {
+			var together []*verdict.CaseResult
+			for _, o := range cases[i:] {
+				if sameStage(o) {
+					together = append(together, o.CaseResult)
+				}
+			}
+			if s := c.says.Together(together); len(s.Sentences) > 0 {
+				all = append(all, newStory(record.StageOf(c.Name), s))
+			}
+		}
 		if c.says.Says == nil {
 			continue
 		}

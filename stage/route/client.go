@@ -219,12 +219,13 @@ func (in *instance) Run(n int) error {
 // a batch.
 func (in *instance) MinOps() int {
 	if in.network != nil {
-		return manyOverNetwork
+		return max(1, manyOverNetwork/in.Msgs)
 	}
 	return max(8, 100/in.Msgs)
 }
 
-// manyOverNetwork is how many operations a batch has, and a proof, where each takes a round trip.
+// manyOverNetwork is how many operations of one order a batch has, and a proof, where each takes a
+// round trip.
 const manyOverNetwork = 8
 
 func (in *instance) Prepare() error {

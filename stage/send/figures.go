@@ -1,10 +1,6 @@
 package send
 
 import (
-	"fmt"
-	"strings"
-
-	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 )
@@ -13,9 +9,7 @@ import (
 // added to its own.
 func figures() lab.Figures {
 	return lab.Figures{
-		Says: func(_ *record.Record, c *verdict.CaseResult) lab.Story {
-			return lab.Story{Sentences: networkSays(c)}
-		},
+		Together: networkSays, Map: networkCell,
 		Cost: &lab.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &lab.Operation{
@@ -32,38 +26,4 @@ func figures() lab.Figures {
 			return op
 		}},
 	}
-}
-
-// networkSays says of a case over a network what HTTP/3 is worth there, in time and CPU time.
-func networkSays(c *verdict.CaseResult) []string {
-	if c.Baseline == nil || record.KeysOf(c.Name).Get("slice") != "network" {
-		return nil
-	}
-	name, over := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
-	if !over {
-		return nil
-	}
-	for _, r := range c.Rows {
-		if r.Row.Contender != "proto=http3"+name || r.Ratio == nil {
-			continue
-		}
-		set := r.Row.Settings
-		what := set["inflight"] + " at a time of " + set["answer"]
-		if record.KeysOf(c.Name).Get("page") != "" {
-			what = "a page of " + set["answer"]
-		}
-		text := fmt.Sprintf("Over %s, %s: HTTP/3 takes ", set["link"], what)
-		ratio := *r.Ratio
-		switch {
-		case ratio.Low == 0:
-			text += fmt.Sprintf("%.0f%% of HTTP/2's time (no interval yet)", 100*ratio.Value)
-		case r.Verdict == verdict.Undecided || r.Verdict == verdict.Same:
-			text += fmt.Sprintf("%.0f to %.0f%% of HTTP/2's time, which decides nothing", 100*ratio.Low, 100*ratio.High)
-		default:
-			text += fmt.Sprintf("%.0f%% of HTTP/2's time (%.0f to %.0f)", 100*ratio.Value, 100*ratio.Low, 100*ratio.High)
-		}
-		both := func(r *verdict.Result) float64 { return r.Metrics[record.ClientCPU] + r.Metrics[record.ServerCPU] }
-		return []string{text + fmt.Sprintf(", and %.1f times the CPU time at both ends.", both(r)/both(c.Baseline))}
-	}
-	return nil
 }

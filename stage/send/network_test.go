@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"postage/internal/link"
-	"postage/internal/verdict"
 	"postage/lab"
 )
 
@@ -172,13 +171,6 @@ func TestNotPossible(t *testing.T) {
 		t.Fatal(running, err)
 	}
 	wantError(t, running.Serves(nil, nil), "a network of namespaces is not possible here")
-}
-
-// Of a record without the baseline, as --resume or a merge can leave it, nothing is said.
-func TestNetworkSaysNothingWithoutBaseline(t *testing.T) {
-	if got := networkSays(&verdict.CaseResult{Name: "Send/slice=network/reuse=yes"}); got != nil {
-		t.Errorf("%q", got)
-	}
 }
 
 // A page is of HTTP Archive's sizes, on connections of its own, by six connections of HTTP/1.1; an
