@@ -1,10 +1,12 @@
-package lab
+package lab_test
 
 import (
 	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"postage/lab"
 )
 
 // As many operations as there are lanes are one for each, however fast some lanes are: proofs look
@@ -13,7 +15,7 @@ func TestLanes(t *testing.T) {
 	const count = 8
 	for n := 1; n <= 3*count; n++ {
 		did := make([]int, count)
-		lanes := NewLanes(count, func(i int) error { did[i]++; return nil })
+		lanes := lab.NewLanes(count, func(i int) error { did[i]++; return nil })
 		for range 50 {
 			clear(did)
 			if err := lanes.Run(n); err != nil {
@@ -37,7 +39,7 @@ func TestLanes(t *testing.T) {
 func TestLanesFail(t *testing.T) {
 	var done atomic.Int64
 	failure := errors.New("no")
-	err := NewLanes(4, func(int) error {
+	err := lab.NewLanes(4, func(int) error {
 		if done.Add(1) == 10 {
 			return failure
 		}

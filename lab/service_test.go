@@ -1,4 +1,4 @@
-package lab
+package lab_test
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"slices"
 	"testing"
 
+	"postage/lab"
 	"postage/record"
 )
 
 func TestStartServices(t *testing.T) {
 	starts, stops := 0, 0
-	up := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
+	up := &lab.Service{Start: func(context.Context, io.Writer) (*lab.Running, error) {
 		starts++
-		return &Running{
+		return &lab.Running{
 			Environment: []string{"UP=1"},
-			Serves: func(c *Case, _ *Contender) error {
+			Serves: func(c *lab.Case, _ *lab.Contender) error {
 				if c.Name == "X/a=refused" {
 					return errors.New("the server has no lz4")
 				}
@@ -25,24 +26,24 @@ func TestStartServices(t *testing.T) {
 			Stop: func() error { stops++; return nil },
 		}, nil
 	}}
-	down := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
+	down := &lab.Service{Start: func(context.Context, io.Writer) (*lab.Running, error) {
 		return nil, errors.New("none on this machine\nhint: install it")
 	}}
-	unused := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
+	unused := &lab.Service{Start: func(context.Context, io.Writer) (*lab.Running, error) {
 		t.Error("a service is started that only rows without figures need")
 		return nil, errors.ErrUnsupported
 	}}
-	var entries []Entry
+	var entries []lab.Entry
 	rec := &record.Record{}
-	for name, service := range map[string]*Service{"X/a=plain": nil, "X/a=served": up, "X/a=again": up, "X/a=refused": up, "X/a=down": down, "X/a=left": unused} {
-		e := Entry{Case: &Case{Name: name, Service: service}, Contender: Contender{Name: "lib=x"}}
+	for name, service := range map[string]*lab.Service{"X/a=plain": nil, "X/a=served": up, "X/a=again": up, "X/a=refused": up, "X/a=down": down, "X/a=left": unused} {
+		e := lab.Entry{Case: &lab.Case{Name: name, Service: service}, Contender: lab.Contender{Name: "lib=x"}}
 		row := record.Row{Name: e.Row(), Proof: record.ProofOK}
 		if service == unused {
 			row.Proof = record.ProofNotMeasured + "the budget is too small"
 		}
 		entries, rec.Rows = append(entries, e), append(rec.Rows, row)
 	}
-	environment, stop := StartServices(context.Background(), entries, rec, t.Output())
+	environment, stop := lab.StartServices(context.Background(), entries, rec, t.Output())
 	if !slices.Equal(environment, []string{"UP=1"}) || starts != 1 {
 		t.Errorf("environment %q after %d starts", environment, starts)
 	}

@@ -1,4 +1,4 @@
-package record
+package record_test
 
 import (
 	"bytes"
@@ -15,29 +15,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
+
+	"postage/record"
 )
 
 // sample is a record of one case with three contenders, one of which failed, and as many
 // blocks as asked for.
-func sample(blocks int) *Record {
-	rec := &Record{
-		Run: Run{Version: Version, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01,
+func sample(blocks int) *record.Record {
+	rec := &record.Record{
+		Run: record.Run{Version: record.Version, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01,
 			Budget: time.Minute, Rounds: 3, GOMAXPROCS: 2, Commit: "abc", Elapsed: time.Minute, Complete: true,
 			Modules: map[string]string{"example.org/polyglot": "v1.2.3"}, Warnings: []string{"a warning"},
-			Self: &SelfCost{Duty: 0.6, OverheadNS: 0.02, PeakBytes: 30e6}},
-		Machine: Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, MemoryBytes: 24 << 30, Go: "go1.26.0"},
+			Self: &record.SelfCost{Duty: 0.6, OverheadNS: 0.02, PeakBytes: 30e6}},
+		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, MemoryBytes: 24 << 30, Go: "go1.26.0"},
 	}
 	const c = "Encode/msg=benchmark/op=decode"
-	for _, r := range []Row{
-		{Contender: "codec=protobuf", Role: "baseline", N: 100, Proof: ProofOK, Metrics: map[string]float64{"encoded-bytes": 377}},
-		{Contender: "codec=polyglot", Role: "contender", N: 200, Proof: ProofOK, Module: "example.org/polyglot v1.2.3", Settings: map[string]string{"codec": "polyglot"}},
-		{Contender: "codec=broken", Role: "contender", Proof: ProofFailed + "decoded 7, want 8"},
+	for _, r := range []record.Row{
+		{Contender: "codec=protobuf", Role: "baseline", N: 100, Proof: record.ProofOK, Metrics: map[string]float64{"encoded-bytes": 377}},
+		{Contender: "codec=polyglot", Role: "contender", N: 200, Proof: record.ProofOK, Module: "example.org/polyglot v1.2.3", Settings: map[string]string{"codec": "polyglot"}},
+		{Contender: "codec=broken", Role: "contender", Proof: record.ProofFailed + "decoded 7, want 8"},
 	} {
 		r.Stage, r.Case, r.Name, r.Checks = "encode", c, c+"/"+r.Contender, "round trip"
 		rec.Rows = append(rec.Rows, r)
 	}
 	for i := range blocks {
-		rec.Blocks = append(rec.Blocks, Block{Case: c, Number: i + 1, Elapsed: time.Second, Series: []Series{
+		rec.Blocks = append(rec.Blocks, record.Block{Case: c, Number: i + 1, Elapsed: time.Second, Series: []record.Series{
 			{Row: c + "/codec=protobuf", Position: []int{0, 1, 0}, WallNS: []int64{1000, 1100, int64(1050 + i)}, CPUNS: []int64{900, 900, 900},
 				Allocs: []int64{1700, 1701, 1700}, Bytes: []int64{58400, 58400, 58432}, Flags: map[int]string{1: "steal"}},
 			{Row: c + "/codec=polyglot", Position: []int{1, 0, 1}, WallNS: []int64{600, 610, int64(620 + i)},
@@ -47,7 +49,7 @@ func sample(blocks int) *Record {
 	return rec
 }
 
-func text(t *testing.T, rec *Record) string {
+func text(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := rec.WriteTo(&b)
@@ -60,7 +62,7 @@ func text(t *testing.T, rec *Record) string {
 func TestRoundTrip(t *testing.T) {
 	for _, blocks := range []int{0, 1, 6} {
 		rec := sample(blocks)
-		got, err := Parse(strings.NewReader(text(t, rec)), "r.txt")
+		got, err := record.Parse(strings.NewReader(text(t, rec)), "r.txt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +159,8 @@ func TestDamage(t *testing.T) {
 		{"twice", whole + whole, "nothing after the #end line"},
 		{"a long line", edit("#run", `"seed"`, strings.Repeat(" ", 70000)+`"seed"`), "a line of at most"},
 	} {
-		_, err := Parse(strings.NewReader(r.text), "r.txt")
-		var syntax *SyntaxError
+		_, err := record.Parse(strings.NewReader(r.text), "r.txt")
+		var syntax *record.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Errorf("%s: error %v", r.what, err)
 		} else if syntax.File != "r.txt" || syntax.Line < 1 || !strings.Contains(err.Error(), r.want) {
@@ -181,12 +183,12 @@ func FuzzParse(f *testing.F) {
 		// With a correct #end line: otherwise no changed input would get past it.
 		s, _, _ = strings.Cut(s, "#end")
 		s += fmt.Sprintf("#end {\"lines\":%d,\"crc32\":%d}\n", strings.Count(s, "\n")+1, crc32.ChecksumIEEE([]byte(s)))
-		rec, err := Parse(strings.NewReader(s), "fuzz")
+		rec, err := record.Parse(strings.NewReader(s), "fuzz")
 		if err != nil {
 			return
 		}
 		// What was read can be written, and read again as the same.
-		again, err := Parse(strings.NewReader(text(t, rec)), "again")
+		again, err := record.Parse(strings.NewReader(text(t, rec)), "again")
 		if err != nil {
 			t.Fatalf("what was accepted cannot be read again: %v", err)
 		}
@@ -204,7 +206,7 @@ func TestSaveReplacesWhole(t *testing.T) {
 		if err := sample(blocks).Save(name); err != nil {
 			t.Fatal(err)
 		}
-		rec, err := Load(name)
+		rec, err := record.Load(name)
 		if err != nil || len(rec.Blocks) != blocks {
 			t.Fatalf("loaded %v, %v", rec, err)
 		}
@@ -217,13 +219,13 @@ func TestSaveReplacesWhole(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	folder := t.TempDir()
-	if err := Reserve(filepath.Join(folder, "new", "r.txt")); err != nil {
+	if err := record.Reserve(filepath.Join(folder, "new", "r.txt")); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := Reserve(filepath.Join(folder, "file", "r.txt")); err == nil {
+	if err := record.Reserve(filepath.Join(folder, "file", "r.txt")); err == nil {
 		t.Error("a folder that is a file was accepted")
 	}
 }
@@ -246,14 +248,14 @@ func TestFullDisk(t *testing.T) {
 	if err := sample(1).Save(name); err != nil {
 		t.Fatal(err)
 	}
-	if err := Reserve(name); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := record.Reserve(name); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("Reserve: %v", err)
 	}
 	huge := sample(4000)
 	if err := huge.Save(name); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("Save: %v", err)
 	}
-	rec, err := Load(name)
+	rec, err := record.Load(name)
 	if err != nil || len(rec.Blocks) != 1 {
 		t.Errorf("what was saved before is gone: %v", err)
 	}
@@ -269,9 +271,9 @@ func TestIdentity(t *testing.T) {
 	if a.Identity() != b.Identity() {
 		t.Errorf("a new kernel made another machine: %s, %s", a.Identity(), b.Identity())
 	}
-	for what, change := range map[string]func(*Machine){
-		"cpu": func(m *Machine) { m.CPU = "x" }, "cores": func(m *Machine) { m.Cores++ }, "memory": func(m *Machine) { m.MemoryBytes *= 2 },
-		"virtualised": func(m *Machine) { m.Virtualised = "KVM" },
+	for what, change := range map[string]func(*record.Machine){
+		"cpu": func(m *record.Machine) { m.CPU = "x" }, "cores": func(m *record.Machine) { m.Cores++ }, "memory": func(m *record.Machine) { m.MemoryBytes *= 2 },
+		"virtualised": func(m *record.Machine) { m.Virtualised = "KVM" },
 	} {
 		b := a
 		change(&b)
@@ -282,7 +284,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestThisMachine(t *testing.T) {
-	m := ThisMachine(time.Millisecond)
+	m := record.ThisMachine(time.Millisecond)
 	if m.GOOS == "" || m.GOARCH == "" || m.Cores < 1 || !strings.HasPrefix(m.Go, "go") || m.Counters == "" {
 		t.Errorf("%+v", m)
 	}
@@ -314,7 +316,7 @@ func TestBenchstatReadsIt(t *testing.T) {
 // A record that an earlier Postage wrote is read, and written again as it was.
 func TestReadsRecordsOfBefore(t *testing.T) {
 	const name = "testdata/version1.txt"
-	rec, err := Load(name)
+	rec, err := record.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +327,7 @@ func TestReadsRecordsOfBefore(t *testing.T) {
 	if got := text(t, rec); got != string(was) {
 		t.Errorf("written again it differs:\n%s", cmp.Diff(string(was), got))
 	}
-	if len(rec.Blocks) != 5 || rec.Rows[0].Role != RoleBaseline || !rec.Rows[0].OK() {
+	if len(rec.Blocks) != 5 || rec.Rows[0].Role != record.RoleBaseline || !rec.Rows[0].OK() {
 		t.Errorf("%d blocks, first row %+v", len(rec.Blocks), rec.Rows[0])
 	}
 }

@@ -1,10 +1,11 @@
-package bench
+package bench_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"postage/internal/bench"
 	"postage/lab"
 )
 
@@ -21,7 +22,7 @@ func TestToolchainHint(t *testing.T) {
 		"go: download example.org/none: 404":                                                                               "",
 	} {
 		var h *lab.Hinted
-		err := new(Variation).Wrap("", errors.New(said))
+		err := new(bench.Variation).Wrap("", errors.New(said))
 		if errors.As(err, &h) != (want != "") || h != nil && !strings.Contains(h.Hint, want) || err.Error() != said {
 			t.Errorf("%s: %v, %+v", said, err, h)
 		}

@@ -1,28 +1,29 @@
-package cost
+package cost_test
 
 import (
 	"math"
 	"testing"
 
+	"postage/internal/cost"
 	"postage/internal/verdict"
 )
 
 // A bill that can be computed by hand.
 func TestBillByHand(t *testing.T) {
-	part := func(name string, value, low, high float64) Part {
-		return Part{name, verdict.Interval{Value: value, Low: low, High: high}}
+	part := func(name string, value, low, high float64) cost.Part {
+		return cost.Part{name, verdict.Interval{Value: value, Low: low, High: high}}
 	}
-	m := &Model{Messages: []string{"m"}, Steps: []Step{
-		{Name: "codec", Lists: [][]Option{{
-			{Label: "a", Parts: []Part{part("encode", 3000, 2700, 3300), part("decode", 4000, 3600, 4400)}, Bytes: 100},
-			{Label: "b", Parts: []Part{part("encode", 1000, 1000, 1000), part("decode", 1000, 1000, 1000)}, Bytes: 150},
+	m := &cost.Model{Messages: []string{"m"}, Steps: []cost.Step{
+		{Name: "codec", Lists: [][]cost.Option{{
+			{Label: "a", Parts: []cost.Part{part("encode", 3000, 2700, 3300), part("decode", 4000, 3600, 4400)}, Bytes: 100},
+			{Label: "b", Parts: []cost.Part{part("encode", 1000, 1000, 1000), part("decode", 1000, 1000, 1000)}, Bytes: 150},
 		}}},
-		{Name: "seal", Lists: [][]Option{{{Label: "none"}, {Label: "sealed", Parts: []Part{part("seal", 5000, math.Inf(-1), math.Inf(1))}, Bytes: 500, Whole: true}}}},
-		{Name: "send", Lists: [][]Option{{{Label: "none"}, {Label: "http", Bytes: 900, Carries: true}}}},
-		{Name: "store", Lists: [][]Option{{{Label: "none"}}}},
+		{Name: "seal", Lists: [][]cost.Option{{{Label: "none"}, {Label: "sealed", Parts: []cost.Part{part("seal", 5000, math.Inf(-1), math.Inf(1))}, Bytes: 500, Whole: true}}}},
+		{Name: "send", Lists: [][]cost.Option{{{Label: "none"}, {Label: "http", Bytes: 900, Carries: true}}}},
+		{Name: "store", Lists: [][]cost.Option{{{Label: "none"}}}},
 	}}
 	// 2,628,000 messages a month; of 3600 s, 0.0026 h the microsecond; 2.628 GB the 1000 bytes.
-	ch := Choice{At: []int{0, 0, 1, 0}, Rate: 1, CPUHour: 1000, GB: 10}
+	ch := cost.Choice{At: []int{0, 0, 1, 0}, Rate: 1, CPUHour: 1000, GB: 10}
 	b := m.Bill(ch)
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -47,5 +48,5 @@ func TestBillByHand(t *testing.T) {
 		t.Errorf("an interval from nothing: %+v", b.Total)
 	}
 	// Nothing sent is no traffic.
-	near("unsent", m.Bill(Choice{At: []int{0, 0, 0, 0}, Rate: 1, CPUHour: 1000, GB: 10}).Lines[2].USD.Value, 0)
+	near("unsent", m.Bill(cost.Choice{At: []int{0, 0, 0, 0}, Rate: 1, CPUHour: 1000, GB: 10}).Lines[2].USD.Value, 0)
 }

@@ -1,10 +1,11 @@
-package cost
+package cost_test
 
 import (
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"postage/internal/cost"
 	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
@@ -13,20 +14,20 @@ import (
 // A stage declares a step, and its rows become the ways to do it.
 func TestNew(t *testing.T) {
 	rec := (&recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}).Record()
-	stage := Stage{Name: "encode", Figures: Figures{Cost: &Cost{
-		Step: "pack", Title: "packed by", Without: "not packed", Of: func(row *record.Row) *Operation {
+	stage := cost.Stage{Name: "encode", Figures: cost.Figures{Cost: &cost.Cost{
+		Step: "pack", Title: "packed by", Without: "not packed", Of: func(row *record.Row) *cost.Operation {
 			if !strings.HasPrefix(row.Case, "Encode/msg=0/") {
 				return nil
 			}
-			return &Operation{Messages: 10, Client: "pack", Bytes: []string{record.EncodedBytes}, Carries: true, Usual: row.Contender == "codec=b"}
+			return &cost.Operation{Messages: 10, Client: "pack", Bytes: []string{record.EncodedBytes}, Carries: true, Usual: row.Contender == "codec=b"}
 		},
 	}}}
-	model := func() *Model {
-		var cases []Case
+	model := func() *cost.Model {
+		var cases []cost.Case
 		for _, c := range verdict.Analyze(rec).Cases {
-			cases = append(cases, Case{&c, rec})
+			cases = append(cases, cost.Case{&c, rec})
 		}
-		return New([]Stage{{Name: "other"}, stage}, cases)
+		return cost.New([]cost.Stage{{Name: "other"}, stage}, cases)
 	}
 	options := model().Steps[0].Options(0)
 	if len(options) != 2 || options[1].Label != "all 5" || options[1].Why != "its CPU time was not measured" {

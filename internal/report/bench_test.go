@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -31,7 +32,7 @@ func TestBenchInstructions(t *testing.T) {
 			}
 		}
 		var said strings.Builder
-		if err := Bench(&said, rec, verdict.ComparePaired(rec, verdict.DefaultThresholds()), nil, Form{Wide: true}); err != nil {
+		if err := report.Bench(&said, rec, verdict.ComparePaired(rec, verdict.DefaultThresholds()), nil, report.Form{Wide: true}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(said.String(), record.Instructions) != (more > 0) || !strings.Contains(said.String(), want) || strings.Contains(said.String(), "→") != (more > 1.001) {

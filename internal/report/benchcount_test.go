@@ -1,9 +1,10 @@
-package report
+package report_test
 
 import (
 	"strings"
 	"testing"
 
+	"postage/internal/report"
 	"postage/internal/verdict"
 )
 
@@ -36,11 +37,11 @@ not counted: m New is new
 instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
   they are not time
 `
-	for want, form := range map[string]Form{terminal: {}, "<!-- postage bench -->\n### Instructions: regressed\n": {Markdown: true}, "\"instructions_op\": 4558,": {JSON: true}} {
+	for want, form := range map[string]report.Form{terminal: {}, "<!-- postage bench -->\n### Instructions: regressed\n": {Markdown: true}, "\"instructions_op\": 4558,": {JSON: true}} {
 		var said strings.Builder
 		run := verdict.CountedRun{Rows: all, Notes: []string{"m New is new"}}
 		run.Judge()
-		if err := Counts(&said, &run, form); err != nil {
+		if err := report.Counts(&said, &run, form); err != nil {
 			t.Fatal(err)
 		}
 		if got := said.String(); !strings.Contains(got, want) || strings.Contains(got, "ns/op") || !strings.Contains(got, "not time") {
@@ -58,7 +59,7 @@ func TestCountsPage(t *testing.T) {
 	}}
 	run.Judge()
 	var page strings.Builder
-	if err := CountsHTML(&page, &run); err != nil {
+	if err := report.CountsHTML(&page, &run); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -1,9 +1,11 @@
-package stats
+package stats_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"postage/internal/stats"
 )
 
 // simulated is a row of a case: pieces or batches of so much code, some bytes an operation, and
@@ -15,11 +17,11 @@ type simulated struct {
 
 const simulatedOps, simulatedCycle = 1000, 1 << 20
 
-func (s *simulated) row(rng *rand.Rand, group string, blocks int) Costed {
-	c := Costed{Group: group, Bytes: s.bytes, Ops: simulatedOps}
+func (s *simulated) row(rng *rand.Rand, group string, blocks int) stats.Costed {
+	c := stats.Costed{Group: group, Bytes: s.bytes, Ops: simulatedOps}
 	for range blocks {
 		process := math.Exp(0.006 * rng.NormFloat64())
-		b := CostedBlock{Cycle: simulatedCycle}
+		b := stats.CostedBlock{Cycle: simulatedCycle}
 		if s.pieces {
 			b.Fast = s.code * process
 		}
@@ -61,12 +63,12 @@ func TestCosts(t *testing.T) {
 		truth := (tt.one.code + tt.one.bytes*tt.one.price) / (tt.two.code + tt.two.bytes*tt.two.price)
 		missed, off, width := 0, 0.0, 0.0
 		for range comparisons {
-			costs := NewCosts([]Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
+			costs := stats.NewCosts([]stats.Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
 			a, b := costs.Levels(0, nil), costs.Levels(1, nil)
 			for i := range a {
 				a[i] -= b[i]
 			}
-			c := Paired(a, 0.005)
+			c := stats.Paired(a, 0.005)
 			if c.Low > math.Log(truth) || c.High < math.Log(truth) {
 				missed++
 			}
@@ -85,7 +87,7 @@ func TestPricesAreShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 2))
 	many := simulated{1000, 400, 0.5, true}
 	few := simulated{1000, 1, 0.9, true}
-	costs := NewCosts([]Costed{many.row(rng, "many", 8), many.row(rng, "more", 8), few.row(rng, "few", 8)})
+	costs := stats.NewCosts([]stats.Costed{many.row(rng, "many", 8), many.row(rng, "more", 8), few.row(rng, "few", 8)})
 	for row := range 3 {
 		if p := costs.Price(row); math.Abs(p-0.5) > 0.03 {
 			t.Errorf("row %d: %.3f ns a byte", row, p)

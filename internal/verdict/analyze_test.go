@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"math"
@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
 const case0 = "Encode/msg=0/op=encode"
 
-func oneCase(t *testing.T, seed uint64, change func(*recordtest.Run)) (*record.Record, *CaseResult) {
+func oneCase(t *testing.T, seed uint64, change func(*recordtest.Run)) (*record.Record, *verdict.CaseResult) {
 	t.Helper()
 	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: 14}
 	if change != nil {
 		change(r)
 	}
 	rec := r.Record()
-	c := AnalyzeCase(rec, case0)
+	c := verdict.AnalyzeCase(rec, case0)
 	return rec, &c
 }
 
@@ -37,8 +38,8 @@ func TestAnalyze(t *testing.T) {
 	}
 	for contender, want := range map[string]struct {
 		ratio   float64
-		verdict Verdict
-	}{"codec=a": {0.3, Faster}, "codec=c": {2, Slower}, "codec=control": {1, Same}} {
+		verdict verdict.Verdict
+	}{"codec=a": {0.3, verdict.Faster}, "codec=c": {2, verdict.Slower}, "codec=control": {1, verdict.Same}} {
 		r := c.Of(contender)
 		if math.Abs(r.Ratio.Value/want.ratio-1) > 0.03 || r.Ratio.Low > r.Ratio.Value || r.Ratio.High < r.Ratio.Value {
 			t.Errorf("%s: %+v, want %v", contender, r.Ratio, want.ratio)
@@ -53,10 +54,10 @@ func TestAnalyze(t *testing.T) {
 			t.Errorf("%s: %d allocs, %d bytes, %d blocks, %d batches", contender, *r.AllocsOp, *r.BytesOp, r.Blocks, r.Batches)
 		}
 	}
-	if c.Baseline.Ratio != nil || c.Baseline.Verdict != Same || c.Control == nil || c.Stage() != "encode" {
+	if c.Baseline.Ratio != nil || c.Baseline.Verdict != verdict.Same || c.Control == nil || c.Stage() != "encode" {
 		t.Errorf("baseline %+v, control %+v", c.Baseline, c.Control)
 	}
-	if ways := c.Ways(); len(ways) != 5 || slices.ContainsFunc(ways, func(r *Result) bool { return r == c.Control || r.Row.Role == record.RoleFloor }) {
+	if ways := c.Ways(); len(ways) != 5 || slices.ContainsFunc(ways, func(r *verdict.Result) bool { return r == c.Control || r.Row.Role == record.RoleFloor }) {
 		t.Errorf("%d ways", len(ways))
 	}
 	widest := 0.0
@@ -69,7 +70,7 @@ func TestAnalyze(t *testing.T) {
 		t.Errorf("widest %v, want %v", c.Widest(), widest)
 	}
 	// A record says the same each time it is asked.
-	if again := AnalyzeCase(rec, case0); again.Rows[1].Ratio.Low != c.Rows[1].Ratio.Low {
+	if again := verdict.AnalyzeCase(rec, case0); again.Rows[1].Ratio.Low != c.Rows[1].Ratio.Low {
 		t.Error("another answer")
 	}
 }
@@ -78,7 +79,7 @@ func TestAnalyze(t *testing.T) {
 func TestAnalyzeWhatFailed(t *testing.T) {
 	rec, _ := oneCase(t, 2, nil)
 	rec.Row(case0 + "/codec=a").Proof = record.ProofFailed.Because("decoded 7, want 8")
-	c := &Analyze(rec).Cases[0]
+	c := &verdict.Analyze(rec).Cases[0]
 	a := c.Of("codec=a")
 	if a.NSOp != nil || a.Ratio != nil || a.AllocsOp != nil || a.Metrics != nil || a.Reason() != "failed: decoded 7, want 8" || c.Rows[len(c.Rows)-1] != a {
 		t.Errorf("%+v", a)
@@ -88,8 +89,8 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 	}
 	// Nothing has a ratio to a baseline that failed.
 	rec.Row(case0 + "/codec=base").Proof = record.ProofFailed.Because("bad base")
-	for _, r := range Analyze(rec).Cases[0].Rows {
-		if r.Ratio != nil || r.Verdict != Undecided {
+	for _, r := range verdict.Analyze(rec).Cases[0].Rows {
+		if r.Ratio != nil || r.Verdict != verdict.Undecided {
 			t.Errorf("%s: %v, %s", r.Row.Contender, r.Ratio, r.Verdict)
 		}
 	}
@@ -97,16 +98,16 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 		rec.Rows[i].Proof = record.ProofNotMeasured.Because("no time")
 	}
 	rec.Rows[1].Proof = record.ProofNotPossible.Because("it decodes wrongly")
-	if got := Analyze(rec).Cases[0].Unmeasured(); got != "not measured: no time" {
+	if got := verdict.Analyze(rec).Cases[0].Unmeasured(); got != "not measured: no time" {
 		t.Error(got)
 	}
 	rec.Blocks = nil
 	rec.Rows[0].Proof = record.ProofOK
-	if got := Analyze(rec).Cases[0].Of("codec=base").Reason(); !strings.Contains(got, "the run ended before its first block") {
+	if got := verdict.Analyze(rec).Cases[0].Of("codec=base").Reason(); !strings.Contains(got, "the run ended before its first block") {
 		t.Error(got)
 	}
 	rec, _ = oneCase(t, 3, func(r *recordtest.Run) { r.Slower = map[string]float64{case0 + "/codec=control": 1.2} })
-	if w := Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, measured 1.") {
+	if w := verdict.Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, measured 1.") {
 		t.Errorf("a control of 1.2: %v", w)
 	}
 }
@@ -115,16 +116,16 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 func TestRatioOf(t *testing.T) {
 	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 4)), Cases: 2, Blocks: 14}
 	rec := r.Record()
-	paired, ok := RatioOf(rec, case0+"/codec=a", case0+"/codec=b")
+	paired, ok := verdict.RatioOf(rec, case0+"/codec=a", case0+"/codec=b")
 	if !ok || paired.Low > 0.6 || paired.High < 0.6 {
 		t.Errorf("%v %+v", ok, paired)
 	}
-	across, ok := RatioOf(rec, "Encode/msg=1/op=encode/codec=a", case0+"/codec=b")
+	across, ok := verdict.RatioOf(rec, "Encode/msg=1/op=encode/codec=a", case0+"/codec=b")
 	if !ok || math.Abs(across.Value/0.6-1) > 0.03 || across.Low >= across.High {
 		t.Errorf("%v %+v", ok, across)
 	}
 	for _, row := range []string{"Encode/nowhere", ""} {
-		if _, ok := RatioOf(rec, row, case0+"/codec=b"); ok {
+		if _, ok := verdict.RatioOf(rec, row, case0+"/codec=b"); ok {
 			t.Errorf("a ratio of %q", row)
 		}
 	}

@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -24,14 +25,14 @@ func TestRepeat(t *testing.T) {
 			}
 			records = append(records, s.Record())
 		}
-		found := Repeat(records)
+		found := verdict.Repeat(records)
 		if math.Abs(found.Between-sd) > 0.006 || found.Rows != 10 {
 			t.Errorf("%v between runs is found as %.4f in %d rows", sd, found.Between, found.Rows)
 		}
 		for _, rec := range records {
 			rec.Run.Between = found.Between
 		}
-		if again := Repeat(records); again.Disjoint*20 > again.Pairs || math.Abs(again.Between-found.Between) > 1e-9 {
+		if again := verdict.Repeat(records); again.Disjoint*20 > again.Pairs || math.Abs(again.Between-found.Between) > 1e-9 {
 			t.Errorf("with %.4f, %d of %d pairs are disjoint; before %d", found.Between, again.Disjoint, again.Pairs, found.Disjoint)
 		}
 	}

@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"math"
@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
-func change(t *testing.T, c *Changes, row string) *Change {
+func change(t *testing.T, c *verdict.Changes, row string) *verdict.Change {
 	t.Helper()
 	for i := range c.Rows {
 		if c.Rows[i].New.Row.Name == row {
@@ -29,21 +30,21 @@ func TestTwoRunsAreAdvice(t *testing.T) {
 	slower := map[string]float64{"Encode/msg=0/op=encode/codec=a": 1.2, "Encode/msg=0/op=encode/codec=b": 0.8, "Encode/msg=0/op=encode/codec=c": 1.055}
 	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 1, Blocks: 14, Modules: map[string]string{"codec=base": "m v1"}}
 	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 3)), Cases: 1, Blocks: 14, Slower: slower, Modules: map[string]string{"codec=base": "m v2"}}
-	c := CompareRecords(old.Record(), now.Record(), DefaultThresholds())
-	for name, want := range map[string]Verdict{"a": Slower, "b": Faster, "c": Undecided, "d": Undecided, "base": Undecided} {
+	c := verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds())
+	for name, want := range map[string]verdict.Verdict{"a": verdict.Slower, "b": verdict.Faster, "c": verdict.Undecided, "d": verdict.Undecided, "base": verdict.Undecided} {
 		r := change(t, c, "Encode/msg=0/op=encode/codec="+name)
-		if f := slower[r.New.Row.Name]; f != 0 && math.Abs(r.Ratio.Value/f-1) > 0.03 || r.Verdict != want || r.Outcome != NotGated || r.Time != NotGated {
+		if f := slower[r.New.Row.Name]; f != 0 && math.Abs(r.Ratio.Value/f-1) > 0.03 || r.Verdict != want || r.Outcome != verdict.NotGated || r.Time != verdict.NotGated {
 			t.Errorf("%s: %s, %s, %+v", name, r.Verdict, r.Outcome, r.Ratio)
 		}
 		if anchor := map[bool]string{true: "", false: "codec=base"}[name == "base"]; r.Anchor != anchor {
 			t.Errorf("%s: anchor %q", name, r.Anchor)
 		}
 	}
-	if c.Outcome() != NotGated || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "its baseline was m v1 and is now m v2") {
+	if c.Outcome() != verdict.NotGated || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "its baseline was m v1 and is now m v2") {
 		t.Errorf("%s, warnings %v", c.Outcome(), c.Warnings)
 	}
 	now.Slower = map[string]float64{base: 3, "Encode/msg=0/op=encode/codec=control": 3}
-	if r := change(t, CompareRecords(old.Record(), now.Record(), DefaultThresholds()), base); r.Verdict != Undecided || r.Outcome != NotGated {
+	if r := change(t, verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds()), base); r.Verdict != verdict.Undecided || r.Outcome != verdict.NotGated {
 		t.Errorf("a baseline that takes three times as long: %s %s", r.Verdict, r.Outcome)
 	}
 }
@@ -54,19 +55,19 @@ func TestCountsAreExact(t *testing.T) {
 	const row = "Encode/msg=0/op=encode/codec=a"
 	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10}
 	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10, Allocs: map[string]int64{row: 1}}
-	c := CompareRecords(old.Record(), now.Record(), DefaultThresholds())
-	if r := change(t, c, row); r.Time != NotGated || r.Outcome != Regressed || r.Counts[0] != (Count{"allocs", "allocs/op", 2, 3, Regressed}) {
+	c := verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds())
+	if r := change(t, c, row); r.Time != verdict.NotGated || r.Outcome != verdict.Regressed || r.Counts[0] != (verdict.Count{"allocs", "allocs/op", 2, 3, verdict.Regressed}) {
 		t.Errorf("%+v", r)
 	}
-	allowed := DefaultThresholds()
+	allowed := verdict.DefaultThresholds()
 	allowed.Allocs = 0.5
 	now.Rand, old.Rand = rand.New(rand.NewPCG(7, 6)), rand.New(rand.NewPCG(7, 6))
-	if r := change(t, CompareRecords(old.Record(), now.Record(), allowed), row); r.Outcome != NotGated {
+	if r := change(t, verdict.CompareRecords(old.Record(), now.Record(), allowed), row); r.Outcome != verdict.NotGated {
 		t.Errorf("one of two more, 50%% allowed: %v", r.Outcome)
 	}
 	a, b := now.Record(), now.Record()
 	b.Row(row).Metrics["encoded-bytes"] = 378
-	if r := change(t, CompareRecords(a, b, DefaultThresholds()), row); r.Outcome != Regressed {
+	if r := change(t, verdict.CompareRecords(a, b, verdict.DefaultThresholds()), row); r.Outcome != verdict.Regressed {
 		t.Error("a larger encoding passed")
 	}
 }
@@ -77,16 +78,16 @@ func TestOtherInputs(t *testing.T) {
 	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10}
 	old, now := s.Record(), s.Record()
 	now.Row(row).Metrics["encoded-bytes"] = 378
-	if c := CompareRecords(old, now, DefaultThresholds()); len(c.Warnings) != 0 || change(t, c, row).Outcome != Regressed {
+	if c := verdict.CompareRecords(old, now, verdict.DefaultThresholds()); len(c.Warnings) != 0 || change(t, c, row).Outcome != verdict.Regressed {
 		t.Errorf("the same seed: %q, %+v", c.Warnings, change(t, c, row))
 	}
 	now.Run.Seed = 7
-	c := CompareRecords(old, now, DefaultThresholds())
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "seed 1, new with 7: their inputs differ") || change(t, c, row).Outcome != NotGated {
+	c := verdict.CompareRecords(old, now, verdict.DefaultThresholds())
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "seed 1, new with 7: their inputs differ") || change(t, c, row).Outcome != verdict.NotGated {
 		t.Errorf("another seed: %q, %+v", c.Warnings, change(t, c, row))
 	}
 	now.Run.Seed, now.Run.GOMAXPROCS = old.Run.Seed, 1
-	if c := CompareRecords(old, now, DefaultThresholds()); !strings.Contains(c.Warnings[0], "GOMAXPROCS 2, new with 1") || change(t, c, row).Outcome != Regressed {
+	if c := verdict.CompareRecords(old, now, verdict.DefaultThresholds()); !strings.Contains(c.Warnings[0], "GOMAXPROCS 2, new with 1") || change(t, c, row).Outcome != verdict.Regressed {
 		t.Errorf("another GOMAXPROCS: %q, %+v", c.Warnings, change(t, c, row))
 	}
 }
@@ -96,40 +97,40 @@ func TestWhatCannotBeSaid(t *testing.T) {
 	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 8)), Cases: 1, Blocks: 8}
 	old, now := s.Record(), s.Record()
 	old.Rows, now.Rows = old.Rows[:4], now.Rows[:3]
-	c := CompareRecords(old, now, DefaultThresholds())
+	c := verdict.CompareRecords(old, now, verdict.DefaultThresholds())
 	if len(c.Unmatched) != 1 || c.Unmatched[0].Reason != "in old only" {
 		t.Errorf("%v", c.Unmatched)
 	}
 	now = s.Record()
 	now.Rows[2].Proof = record.ProofFailed + "wrong"
-	c = CompareRecords(s.Record(), now, DefaultThresholds())
+	c = verdict.CompareRecords(s.Record(), now, verdict.DefaultThresholds())
 	if len(c.Unmatched) != 1 || !strings.Contains(c.Unmatched[0].Reason, "failed: wrong") {
 		t.Errorf("%v", c.Unmatched)
 	}
 	now.Machine.Cores = 64
-	if c := CompareRecords(s.Record(), now, DefaultThresholds()); !c.AcrossMachines {
+	if c := verdict.CompareRecords(s.Record(), now, verdict.DefaultThresholds()); !c.AcrossMachines {
 		t.Error("two machines were not noticed")
 	}
-	empty := CompareRecords(&record.Record{}, &record.Record{}, DefaultThresholds())
+	empty := verdict.CompareRecords(&record.Record{}, &record.Record{}, verdict.DefaultThresholds())
 	if len(empty.Rows) != 0 || len(empty.Unmatched) != 0 {
 		t.Error("rows of nothing")
 	}
 }
 
 func TestParseThresholds(t *testing.T) {
-	got, err := ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\n"))
-	if want := (Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03}); err != nil || got != want {
+	got, err := verdict.ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\n"))
+	if want := (verdict.Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03}); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"", "allocs: 0\n"} {
-		if got, err := ParseThresholds([]byte(text)); err != nil || got != DefaultThresholds() {
+		if got, err := verdict.ParseThresholds([]byte(text)); err != nil || got != verdict.DefaultThresholds() {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
 		"tme: 5%": "tme", "time: fast": "want a percentage", "time: -1": "want a percentage", "time: 0": "must be above 0%", "time: [1]": "want a percentage", "time: NaN": "want a percentage",
 	} {
-		if _, err := ParseThresholds([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := verdict.ParseThresholds([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -138,7 +139,7 @@ func TestParseThresholds(t *testing.T) {
 func FuzzParseThresholds(f *testing.F) {
 	f.Add([]byte("time: 5%\nallocs: 0\nbytes: 0\nsize: 0\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if th, err := ParseThresholds(text); err == nil && (!(th.Time > 0) || th.Allocs < 0 || th.Bytes < 0 || th.Size < 0) {
+		if th, err := verdict.ParseThresholds(text); err == nil && (!(th.Time > 0) || th.Allocs < 0 || th.Bytes < 0 || th.Size < 0) {
 			t.Errorf("%q: %+v", text, th)
 		}
 	})

@@ -1,10 +1,14 @@
-package verdict
+package verdict_test
 
-import "testing"
+import (
+	"testing"
+
+	"postage/internal/verdict"
+)
 
 // executedOf is what processes executed, half of it in one function.
-func executedOf(processes ...float64) *Executed {
-	e := &Executed{Allocs: 1, Bytes: 64, Processes: processes}
+func executedOf(processes ...float64) *verdict.Executed {
+	e := &verdict.Executed{Allocs: 1, Bytes: 64, Processes: processes}
 	for _, n := range processes {
 		e.Instructions += n / float64(len(processes))
 	}
@@ -18,33 +22,33 @@ func TestCountedOutcomes(t *testing.T) {
 	more := *quiet
 	more.Allocs = 2
 	for name, of := range map[string]struct {
-		old, new *Executed
-		want     Outcome
+		old, new *verdict.Executed
+		want     verdict.Outcome
 		moved    bool
 	}{
-		"the same":             {quiet, executedOf(1000.4, 1000, 999.8), Passed, false},
-		"0.4% more":            {quiet, executedOf(1004, 1004.5, 1003.5), Passed, false},
-		"1% more":              {quiet, executedOf(1010, 1010.5, 1009.5), Regressed, true},
-		"1% less":              {quiet, executedOf(990, 990.5, 989.5), Passed, true},
-		"one allocation more":  {quiet, &more, Regressed, true},
-		"1% more, in 2% noise": {executedOf(980, 1000, 1020), executedOf(990, 1010, 1030), Passed, false},
-		"noise":                {executedOf(900, 1000, 1100), executedOf(900, 1000, 1100), Inconclusive, false},
+		"the same":             {quiet, executedOf(1000.4, 1000, 999.8), verdict.Passed, false},
+		"0.4% more":            {quiet, executedOf(1004, 1004.5, 1003.5), verdict.Passed, false},
+		"1% more":              {quiet, executedOf(1010, 1010.5, 1009.5), verdict.Regressed, true},
+		"1% less":              {quiet, executedOf(990, 990.5, 989.5), verdict.Passed, true},
+		"one allocation more":  {quiet, &more, verdict.Regressed, true},
+		"1% more, in 2% noise": {executedOf(980, 1000, 1020), executedOf(990, 1010, 1030), verdict.Passed, false},
+		"noise":                {executedOf(900, 1000, 1100), executedOf(900, 1000, 1100), verdict.Inconclusive, false},
 	} {
-		c := Counted{Old: of.old, New: of.new}
-		c.Judge(CountThresholds())
-		if c.Outcome != of.want || c.Moved() != of.moved || (c.Why == "") != (of.want == Passed) {
+		c := verdict.Counted{Old: of.old, New: of.new}
+		c.Judge(verdict.CountThresholds())
+		if c.Outcome != of.want || c.Moved() != of.moved || (c.Why == "") != (of.want == verdict.Passed) {
 			t.Errorf("%s: %s, moved %t, %q: want %s, %t", name, c.Outcome, c.Moved(), c.Why, of.want, of.moved)
 		}
 		if name == "1% more" && (len(c.Functions) != 1 || c.Functions[0].Function != "hot" || c.Functions[0].New-c.Functions[0].Old != 10) {
 			t.Errorf("it is in %+v", c.Functions)
 		}
-		run := CountedRun{Rows: []Counted{{Outcome: Passed}, c}}
+		run := verdict.CountedRun{Rows: []verdict.Counted{{Outcome: verdict.Passed}, c}}
 		if run.Judge(); run.Outcome != of.want {
 			t.Errorf("%s: a gate says otherwise", name)
 		}
 	}
-	run := CountedRun{Rows: []Counted{{Outcome: Passed}, {Failed: "hang"}}}
-	if run.Judge(); run.Outcome != Inconclusive {
+	run := verdict.CountedRun{Rows: []verdict.Counted{{Outcome: verdict.Passed}, {Failed: "hang"}}}
+	if run.Judge(); run.Outcome != verdict.Inconclusive {
 		t.Error("what could not be counted passes")
 	}
 }

@@ -1,10 +1,11 @@
-package verdict
+package verdict_test
 
 import (
 	"math/rand/v2"
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -20,8 +21,8 @@ func TestLostControlHidesNothing(t *testing.T) {
 			rec.Rows[i].Proof = "failed: lost"
 		}
 	}
-	c := ComparePaired(rec, DefaultThresholds())
-	if r := change(t, c, row); r.Outcome != Regressed {
+	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+	if r := change(t, c, row); r.Outcome != verdict.Regressed {
 		t.Errorf("ten times slower without a control: %s", r.Outcome)
 	}
 }
@@ -48,12 +49,12 @@ func TestGateFindsWaiting(t *testing.T) {
 			rec.Blocks[i].Of(row).WallNS[j] = 2 * ns
 		}
 	}
-	c := ComparePaired(rec, DefaultThresholds())
-	if r := change(t, c, row); r.Outcome != Regressed || r.Ratio.Value < 1.9 {
+	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+	if r := change(t, c, row); r.Outcome != verdict.Regressed || r.Ratio.Value < 1.9 {
 		t.Errorf("twice the wall time: %s, %+v", r.Outcome, r.Ratio)
 	}
 	for i := range c.Rows {
-		if c.Rows[i].New.Row.Name != row && c.Rows[i].Outcome == Regressed {
+		if c.Rows[i].New.Row.Name != row && c.Rows[i].Outcome == verdict.Regressed {
 			t.Errorf("%s regressed", c.Rows[i].New.Row.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"math/rand/v2"
@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
-// machine is the record of a machine that is slower by a factor as a whole, and at some rows.
-func machine(seed uint64, whole float64, slower map[string]float64) *record.Record {
+// onMachine is the record of a machine that is slower by a factor as a whole, and at some rows.
+func onMachine(seed uint64, whole float64, slower map[string]float64) *record.Record {
 	run := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: 14, Slower: map[string]float64{}}
 	for _, contender := range []string{"codec=base", "codec=control", "codec=a", "codec=b", "codec=c", "codec=d", "floor=memcpy"} {
 		factor := whole
@@ -25,9 +26,9 @@ func machine(seed uint64, whole float64, slower map[string]float64) *record.Reco
 // A machine that is three times as slow as a whole has the same ratios. Only rows whose ratios
 // differ are apart, by no more than they differ, and each ratio is that of its own record.
 func TestMachinesAreComparedByRatios(t *testing.T) {
-	a, b, third := machine(1, 1, nil), machine(2, 3, map[string]float64{"codec=b": 1.5, "codec=c": 0.4}), machine(3, 1, nil)
-	m := CompareMachines([]string{"a", "b", "third"}, []*record.Record{a, b, third})
-	rows := map[string]*MachinesRow{}
+	a, b, third := onMachine(1, 1, nil), onMachine(2, 3, map[string]float64{"codec=b": 1.5, "codec=c": 0.4}), onMachine(3, 1, nil)
+	m := verdict.CompareMachines([]string{"a", "b", "third"}, []*record.Record{a, b, third})
+	rows := map[string]*verdict.MachinesRow{}
 	for i := range m.Rows {
 		rows[m.Rows[i].Row.Contender] = &m.Rows[i]
 	}
@@ -43,7 +44,7 @@ func TestMachinesAreComparedByRatios(t *testing.T) {
 			t.Errorf("%s: opposed %v", contender, r.Opposed)
 		}
 		for i, rec := range m.Records {
-			if own, ok := RatioOf(rec, r.Row.Name, "Encode/msg=0/op=encode/codec=base"); !ok || own.Low != r.Results[i].Ratio.Low || own.High != r.Results[i].Ratio.High {
+			if own, ok := verdict.RatioOf(rec, r.Row.Name, "Encode/msg=0/op=encode/codec=base"); !ok || own.Low != r.Results[i].Ratio.Low || own.High != r.Results[i].Ratio.High {
 				t.Errorf("%s on %s: %+v, in its own record %+v", contender, m.Names[i], r.Results[i].Ratio, own)
 			}
 		}
@@ -56,14 +57,14 @@ func TestMachinesAreComparedByRatios(t *testing.T) {
 // Rows that one record lacks, and rows without intervals, are not apart. What else differs between
 // the records is said.
 func TestMachinesDoubts(t *testing.T) {
-	a, b := machine(1, 1, nil), machine(2, 1, map[string]float64{"codec=a": 2})
+	a, b := onMachine(1, 1, nil), onMachine(2, 1, map[string]float64{"codec=a": 2})
 	for i := range b.Rows {
 		if r := &b.Rows[i]; r.Contender == "codec=b" {
 			r.Proof = record.ProofFailed.Because("it decodes nothing")
 		}
 	}
 	b.Run.Seed, b.Run.Program, b.Machine.Go = 2, "other", "go1.27.0"
-	m := CompareMachines([]string{"a", "b"}, []*record.Record{a, b})
+	m := verdict.CompareMachines([]string{"a", "b"}, []*record.Record{a, b})
 	for i := range m.Rows {
 		if r := &m.Rows[i]; r.Row.Contender == "codec=b" && (r.Apart != 1 || r.Results[1].NSOp != nil || r.Results[0].Ratio == nil) {
 			t.Errorf("%+v", r)
@@ -76,7 +77,7 @@ func TestMachinesDoubts(t *testing.T) {
 	}
 
 	a.Blocks = a.Blocks[:2] // too few for an interval
-	m = CompareMachines([]string{"a", "b"}, []*record.Record{a, machine(2, 1, map[string]float64{"codec=a": 9})})
+	m = verdict.CompareMachines([]string{"a", "b"}, []*record.Record{a, onMachine(2, 1, map[string]float64{"codec=a": 9})})
 	for i := range m.Rows {
 		if m.Rows[i].Apart != 1 {
 			t.Errorf("%s: apart by %g, without an interval on one machine", m.Rows[i].Row.Name, m.Rows[i].Apart)
@@ -84,7 +85,7 @@ func TestMachinesDoubts(t *testing.T) {
 	}
 
 	// Another baseline: nothing is compared.
-	b = machine(2, 1, map[string]float64{"codec=a": 9})
+	b = onMachine(2, 1, map[string]float64{"codec=a": 9})
 	for i := range b.Rows {
 		switch r := &b.Rows[i]; r.Contender {
 		case "codec=base":
@@ -93,7 +94,7 @@ func TestMachinesDoubts(t *testing.T) {
 			r.Role = record.RoleBaseline
 		}
 	}
-	m = CompareMachines([]string{"a", "b"}, []*record.Record{machine(1, 1, nil), b})
+	m = verdict.CompareMachines([]string{"a", "b"}, []*record.Record{onMachine(1, 1, nil), b})
 	for i := range m.Rows {
 		if m.Rows[i].Apart != 1 || m.Rows[i].Opposed {
 			t.Errorf("%+v", m.Rows[i])

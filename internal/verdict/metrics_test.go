@@ -1,8 +1,10 @@
-package verdict
+package verdict_test
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"postage/internal/verdict"
 )
 
 // What contenders count themselves: what is the same in every block is exact, what is another by 5%
@@ -31,18 +33,18 @@ func TestMetrics(t *testing.T) {
 				}
 			}
 		}
-		c := ComparePaired(rec, DefaultThresholds())
+		c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 		for i := range c.Rows {
 			rows++
 			for _, m := range c.Rows[i].Metrics {
 				switch {
-				case m.Unit == "exact" && (m.Verdict != Higher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
+				case m.Unit == "exact" && (m.Verdict != verdict.Higher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
 					t.Errorf("%+v, %v", m, m.Ratio)
-				case m.Unit == "zero" && (m.Verdict != Same || m.Ratio != nil):
+				case m.Unit == "zero" && (m.Verdict != verdict.Same || m.Ratio != nil):
 					t.Errorf("%+v", m)
-				case m.Unit == "more" && m.Verdict == Higher:
+				case m.Unit == "more" && m.Verdict == verdict.Higher:
 					found++
-				case m.Unit == "noise" && (m.Verdict == Higher || m.Verdict == Lower):
+				case m.Unit == "noise" && (m.Verdict == verdict.Higher || m.Verdict == verdict.Lower):
 					alarms++
 				}
 			}

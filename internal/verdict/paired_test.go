@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"math/rand/v2"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -37,20 +38,20 @@ func TestSameCodeRegressesNoMoreThanAllowed(t *testing.T) {
 		passed, regressed, ignored := 0, 0, 0
 		for range 100 {
 			rec := paired(rng, 6, layouts, spread, nil)
-			c := ComparePaired(rec, DefaultThresholds())
+			c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 			if len(c.Rows) != 30 || len(c.Unmatched) != 0 || !c.Paired {
 				t.Fatalf("%d rows, %v", len(c.Rows), c.Unmatched)
 			}
 			switch c.Outcome() {
-			case Regressed:
+			case verdict.Regressed:
 				regressed++
-			case Passed:
+			case verdict.Passed:
 				passed++
 			}
 			for j := range rec.Blocks {
 				rec.Blocks[j].Layout = 0
 			}
-			if ComparePaired(rec, DefaultThresholds()).Outcome() == Regressed {
+			if verdict.ComparePaired(rec, verdict.DefaultThresholds()).Outcome() == verdict.Regressed {
 				ignored++
 			}
 		}
@@ -73,11 +74,11 @@ func TestSlowdownRegresses(t *testing.T) {
 		}
 		found := 0
 		for i := range 100 {
-			c := ComparePaired(paired(rng, 6, layouts, spread, map[string]float64{slow: 1.05}), DefaultThresholds())
+			c := verdict.ComparePaired(paired(rng, 6, layouts, spread, map[string]float64{slow: 1.05}), verdict.DefaultThresholds())
 			for j := range c.Rows {
 				row := &c.Rows[j]
 				switch {
-				case row.Outcome != Regressed:
+				case row.Outcome != verdict.Regressed:
 				case row.New.Row.Name == slow && j == 0:
 					found++
 				default:
@@ -97,14 +98,14 @@ func TestLayoutSpread(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	sum, n := 0.0, 0.0
 	for range 20 {
-		for _, r := range ComparePaired(paired(rng, 1, 8, 0.03, nil), DefaultThresholds()).Rows {
+		for _, r := range verdict.ComparePaired(paired(rng, 1, 8, 0.03, nil), verdict.DefaultThresholds()).Rows {
 			sum, n = sum+*r.Spread**r.Spread, n+1
 		}
 	}
 	if variance := sum / n; variance < 0.7*2*0.03*0.03 || variance > 1.4*2*0.03*0.03 {
 		t.Errorf("a variance of %v, drawn with %v", variance, 2*0.03*0.03)
 	}
-	if r := ComparePaired(paired(rng, 1, 1, 0, nil), DefaultThresholds()).Rows[0]; r.Spread != nil {
+	if r := verdict.ComparePaired(paired(rng, 1, 1, 0, nil), verdict.DefaultThresholds()).Rows[0]; r.Spread != nil {
 		t.Errorf("one layout: a spread of %v", *r.Spread)
 	}
 }
@@ -115,16 +116,16 @@ func TestThresholdOrSeen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
 	for spread, want := range map[float64]struct{ least, most float64 }{0: {0.03, 0.03}, 0.015: {0.03, 0.0999}, 0.2: {0.10, 0.10}} {
 		rec := paired(rng, 1, 8, spread, nil)
-		for _, r := range ComparePaired(rec, DefaultThresholds()).Rows {
-			if r.Threshold < want.least || r.Threshold > want.most || r.Threshold < 0.10 && r.Time != Passed && r.Ratio.Value < 1 || spread == 0.015 && r.Seen > 1.031 && r.Threshold == 0.03 {
+		for _, r := range verdict.ComparePaired(rec, verdict.DefaultThresholds()).Rows {
+			if r.Threshold < want.least || r.Threshold > want.most || r.Threshold < 0.10 && r.Time != verdict.Passed && r.Ratio.Value < 1 || spread == 0.015 && r.Seen > 1.031 && r.Threshold == 0.03 {
 				t.Errorf("layouts move by %v: threshold %v, seen %v, %s, %+v", spread, r.Threshold, r.Seen, r.Time, r.Ratio)
 			}
-			if spread == 0.2 && r.Seen < 1.1 || spread == 0.2 && r.Ratio.High > 1.1 && r.Time == Passed {
+			if spread == 0.2 && r.Seen < 1.1 || spread == 0.2 && r.Ratio.High > 1.1 && r.Time == verdict.Passed {
 				t.Errorf("layouts move by %v: %+v", spread, r)
 			}
 		}
-		for _, r := range ComparePaired(rec, Thresholds{Time: 0.03}).Rows {
-			if r.Threshold != 0.03 || r.Ratio.High > 1.03 && r.Time == Passed {
+		for _, r := range verdict.ComparePaired(rec, verdict.Thresholds{Time: 0.03}).Rows {
+			if r.Threshold != 0.03 || r.Ratio.High > 1.03 && r.Time == verdict.Passed {
 				t.Errorf("told 3%%: %v, %s, %+v", r.Threshold, r.Time, r.Ratio)
 			}
 		}
@@ -136,8 +137,8 @@ func TestFewBlocks(t *testing.T) {
 	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 8)), Cases: 1, Blocks: 3}
 	rec := r.Record()
 	recordtest.Against(rec, 1)
-	c := ComparePaired(rec, DefaultThresholds())
-	if c.Outcome() != Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 6 blocks") {
+	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+	if c.Outcome() != verdict.Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 6 blocks") {
 		t.Errorf("%v %v", c.Outcome(), c.Warnings)
 	}
 }
@@ -149,10 +150,10 @@ func TestInstructions(t *testing.T) {
 	const row = "Encode/msg=0/op=encode/codec=a"
 	for _, r := range []struct {
 		more, spread float64
-		want         Outcome
-	}{{1, 0, Passed}, {1.02, 0, Passed}, {1.04, 0.0001, Regressed}, {1.04, 0.03, Passed}, {0.5, 0, Passed}} {
+		want         verdict.Outcome
+	}{{1, 0, verdict.Passed}, {1.02, 0, verdict.Passed}, {1.04, 0.0001, verdict.Regressed}, {1.04, 0.03, verdict.Passed}, {0.5, 0, verdict.Passed}} {
 		rec := paired(rng, 1, 1, 0, nil)
-		if got := AnalyzeCase(rec, "Encode/msg=0/op=encode"); got.Rows[0].InstructionsOp != nil {
+		if got := verdict.AnalyzeCase(rec, "Encode/msg=0/op=encode"); got.Rows[0].InstructionsOp != nil {
 			t.Fatal("instructions of a machine that does not count them")
 		}
 		for i := range rec.Blocks {
@@ -167,8 +168,8 @@ func TestInstructions(t *testing.T) {
 				}
 			}
 		}
-		c := ComparePaired(rec, DefaultThresholds())
-		counted := slices.DeleteFunc(slices.Clone(change(t, c, row).Counts), func(c Count) bool { return c.Metric != "instructions" })
+		c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+		counted := slices.DeleteFunc(slices.Clone(change(t, c, row).Counts), func(c verdict.Count) bool { return c.Metric != "instructions" })
 		if len(counted) != 1 || counted[0].Outcome != r.want || change(t, c, row).Outcome != r.want {
 			t.Errorf("%v times as many, spread %v: %+v, want %s", r.more, r.spread, counted, r.want)
 		}

@@ -1,4 +1,4 @@
-package verdict
+package verdict_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -44,12 +45,12 @@ func TestFasterIsRefusedWhereTheMeanSaysOtherwise(t *testing.T) {
 			*wall, *cpu = *wall+60_000, *cpu+60_000 // of 100,000
 		}
 	})
-	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
+	c := verdict.AnalyzeCase(rec, "Encode/msg=0/op=encode")
 	hides, pays := c.Of("codec=c"), c.Of("codec=d")
-	if hides.Ratio.High > 0.97 || hides.Verdict == Faster || *hides.Tail < 1.06 {
+	if hides.Ratio.High > 0.97 || hides.Verdict == verdict.Faster || *hides.Tail < 1.06 {
 		t.Errorf("the one that hides its cost: %+v, %s, tail %.2f", hides.Ratio, hides.Verdict, *hides.Tail)
 	}
-	if pays.Verdict != Faster || *pays.Tail > 1.06 {
+	if pays.Verdict != verdict.Faster || *pays.Tail > 1.06 {
 		t.Errorf("the other: %+v, %s, tail %.2f", pays.Ratio, pays.Verdict, *pays.Tail)
 	}
 }
@@ -73,15 +74,15 @@ func TestPiecesHideNoCost(t *testing.T) {
 			*wall, *cpu = *wall*108/100, *cpu*108/100
 		}
 	})
-	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
+	c := verdict.AnalyzeCase(rec, "Encode/msg=0/op=encode")
 	if hides := c.Of("codec=c"); hides.Ratio.High > 2.03 || *hides.Tail < 1.06 {
 		t.Errorf("the fast pieces hide nothing: %+v, tail %.2f", hides.Ratio, *hides.Tail)
 	}
 	if other := c.Of("codec=d"); *other.Tail > 1.06 {
 		t.Errorf("the other: tail %.2f", *other.Tail)
 	}
-	for _, r := range ComparePaired(rec, DefaultThresholds()).Rows {
-		if want := r.New.Row.Name == case0+"codec=c"; (r.Time == Regressed) != want {
+	for _, r := range verdict.ComparePaired(rec, verdict.DefaultThresholds()).Rows {
+		if want := r.New.Row.Name == case0+"codec=c"; (r.Time == verdict.Regressed) != want {
 			t.Errorf("%s: %s", r.New.Row.Name, r.Time)
 		}
 	}
@@ -108,7 +109,7 @@ func TestColumnsAgree(t *testing.T) {
 	costs := map[string]float64{}
 	for _, priced := range []*record.Pricing{nil, {PerByte: 0.01}, {World: record.World{LiveHeap: 1 << 30, GOGC: 400}}} {
 		rec.Priced = priced
-		c := AnalyzeCase(rec, rec.Rows[0].Case)
+		c := verdict.AnalyzeCase(rec, rec.Rows[0].Case)
 		floor := c.Of("floor=memcpy").NSOp.Value
 		for i, r := range c.Rows {
 			if i > 0 && r.NSOp.Value < c.Rows[i-1].NSOp.Value {
@@ -149,11 +150,11 @@ func TestNeighbourTakesTheProcessor(t *testing.T) {
 		}
 	})
 	for _, name := range rec.Cases() {
-		c := AnalyzeCase(rec, name)
-		if v := c.Control.Verdict; v == Faster || v == Slower {
+		c := verdict.AnalyzeCase(rec, name)
+		if v := c.Control.Verdict; v == verdict.Faster || v == verdict.Slower {
 			t.Errorf("%s: the control is %s: %+v", name, v, c.Control.Ratio)
 		}
-		if r := c.Of("codec=c"); r.Verdict != Slower {
+		if r := c.Of("codec=c"); r.Verdict != verdict.Slower {
 			t.Errorf("%s: 5%% more is %s: %+v", name, r.Verdict, r.Ratio)
 		}
 	}
@@ -206,8 +207,8 @@ func TestGateIsNotBlind(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range ComparePaired(rec, DefaultThresholds()).Rows {
-			if want := r.New.Row.Name == worse; (r.Time == Regressed) != want {
+		for _, r := range verdict.ComparePaired(rec, verdict.DefaultThresholds()).Rows {
+			if want := r.New.Row.Name == worse; (r.Time == verdict.Regressed) != want {
 				t.Errorf("%s: %s is %s at %+v", blind.name, r.New.Row.Name, r.Time, r.Ratio)
 			}
 		}

@@ -1,11 +1,15 @@
-package words
+package words_test
 
-import "testing"
+import (
+	"testing"
+
+	"postage/internal/words"
+)
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		Counted(1, "batch"): "1 batch", Counted(0, "batch"): "0 batches", Counted(1234567, "row"): "1,234,567 rows", Integer(-1000): "-1,000", Integer(999): "999",
-		Abridged("kurz", 4): "kurz", Abridged("länger", 2): "l …",
+		words.Counted(1, "batch"): "1 batch", words.Counted(0, "batch"): "0 batches", words.Counted(1234567, "row"): "1,234,567 rows", words.Integer(-1000): "-1,000", words.Integer(999): "999",
+		words.Abridged("kurz", 4): "kurz", words.Abridged("länger", 2): "l …",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -1,4 +1,4 @@
-package trend
+package trend_test
 
 import (
 	"flag"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/aclements/go-moremath/stats"
+
+	"postage/internal/history/trend"
 )
 
 // seriesDrawn is how many series of each kind TestChangePointsBesideOthers draws; the table in
@@ -26,7 +28,7 @@ func dividedByValue(x []float64) (at int, q float64) {
 	}
 	before, after := 0.0, all
 	q = math.Inf(-1)
-	for i := range len(x) - MinSegment {
+	for i := range len(x) - trend.MinSegment {
 		toBefore := 0.0
 		for _, w := range x[:i] {
 			toBefore += math.Abs(x[i] - w)
@@ -34,7 +36,7 @@ func dividedByValue(x []float64) (at int, q float64) {
 		before += toBefore
 		after -= toAll[i] - toBefore
 		m, n := float64(i+1), float64(len(x)-i-1)
-		if v := m * n / (m + n) * 2 * ((all-before-after)/(m*n) - before/(m*m) - after/(n*n)); i+1 >= MinSegment && v > q {
+		if v := m * n / (m + n) * 2 * ((all-before-after)/(m*n) - before/(m*m) - after/(n*n)); i+1 >= trend.MinSegment && v > q {
 			at, q = i+1, v
 		}
 	}
@@ -90,7 +92,7 @@ func TestChangePointsBesideOthers(t *testing.T) {
 					x = append(x, p[1]+kind.draw(rng))
 				}
 			}
-			if len(ChangePoints(x, 0.05)) > 0 {
+			if len(trend.ChangePoints(x, 0.05)) > 0 {
 				here++
 			}
 			at, q := dividedByValue(x)

@@ -1,9 +1,11 @@
-package trend
+package trend_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"postage/internal/history/trend"
 )
 
 // correlated are n values of a spread of 1 of which each has the share rho of the one
@@ -30,7 +32,7 @@ func TestChangePointsCorrelated(t *testing.T) {
 				x[i] *= 1.05
 			}
 		}
-		for _, p := range ChangePoints(x, 0.05) {
+		for _, p := range trend.ChangePoints(x, 0.05) {
 			found = found || p.Index > n/2-5 && p.Index < n/2+5 && p.After > p.Before
 		}
 		return found
@@ -43,7 +45,7 @@ func TestChangePointsCorrelated(t *testing.T) {
 			const runs = 300
 			alarms, one, two := 0, 0, 0
 			for range runs {
-				if len(ChangePoints(correlated(rng, n, test.rho), 0.05)) > 0 {
+				if len(trend.ChangePoints(correlated(rng, n, test.rho), 0.05)) > 0 {
 					alarms++
 				}
 				if stepped(rng, n, test.rho, 0.01) {

@@ -1,14 +1,16 @@
-package tlscert
+package tlscert_test
 
 import (
 	"crypto/x509"
 	"testing"
 	"time"
+
+	"postage/internal/service/tlscert"
 )
 
 func TestKinds(t *testing.T) {
-	for _, kind := range Kinds() {
-		pair, err := New(kind)
+	for _, kind := range tlscert.Kinds() {
+		pair, err := tlscert.New(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -16,10 +18,10 @@ func TestKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := KindOf(server.Leaf); got != kind {
+		if got := tlscert.KindOf(server.Leaf); got != kind {
 			t.Errorf("made a certificate of kind %s, it is of kind %s", kind, got)
 		}
-		if _, err := server.Leaf.Verify(x509.VerifyOptions{Roots: pair.Pool(), DNSName: ServerName}); err != nil {
+		if _, err := server.Leaf.Verify(x509.VerifyOptions{Roots: pair.Pool(), DNSName: tlscert.ServerName}); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -27,7 +29,7 @@ func TestKinds(t *testing.T) {
 
 func TestExpired(t *testing.T) {
 	now := time.Now()
-	pair, err := NewValid(ECDSAP256, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	pair, err := tlscert.NewValid(tlscert.ECDSAP256, now.Add(-2*time.Hour), now.Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +37,13 @@ func TestExpired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.Leaf.Verify(x509.VerifyOptions{Roots: pair.Pool(), DNSName: ServerName}); err == nil {
+	if _, err := server.Leaf.Verify(x509.VerifyOptions{Roots: pair.Pool(), DNSName: tlscert.ServerName}); err == nil {
 		t.Error("an expired certificate was verified")
 	}
 }
 
 func TestUnknownKind(t *testing.T) {
-	if _, err := New("dsa"); err == nil {
+	if _, err := tlscert.New("dsa"); err == nil {
 		t.Error("made a certificate of kind dsa")
 	}
 }
