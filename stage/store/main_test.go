@@ -18,6 +18,9 @@ import (
 // noServer is the reason why the tests have no PostgreSQL, nil if they have one.
 var noServer error
 
+// serves is what the server says of a row that it cannot serve.
+var serves func(*lab.Case, *lab.Contender) error
+
 // The test program is its own sink, as postage is. It starts the servers that workers use.
 func TestMain(m *testing.M) {
 	proc.ServeIfStarted(Suite().Servers)
@@ -48,6 +51,7 @@ func withServers(run func() int) (code int) {
 			}
 			break
 		}
+		serves = running.Serves
 		for _, v := range running.Environment {
 			name, value, _ := strings.Cut(v, "=")
 			os.Setenv(name, value)

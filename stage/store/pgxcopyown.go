@@ -14,34 +14,55 @@ import (
 // program writes the format itself, without pgx's look at every value's type: see
 // https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT.
 func pgxCopyOwn() *contender {
+	return copyOf("own", "format binary", func(types *pgtype.Map, oids []uint32) copyRows {
+		return copyRows{
+			head: "PGCOPY\n\xff\r\n\x00" + string(make([]byte, 8)), end: "\xff\xff",
+			row: func(buf []byte, values []any) (_ []byte, err error) {
+				buf = binary.BigEndian.AppendUint16(buf, uint16(len(oids)))
+				for i, v := range values {
+					at := len(buf)
+					if buf, err = appendBinary(append(buf, 0, 0, 0, 0), types, oids[i], v); err != nil {
+						return buf, err
+					}
+					binary.BigEndian.PutUint32(buf[at:], uint32(len(buf)-at-4))
+				}
+				return buf, nil
+			},
+		}
+	})
+}
+
+// copyOf sends rows by COPY in a format that the program writes itself.
+func copyOf(data, options string, format func(types *pgtype.Map, oids []uint32) copyRows) *contender {
 	return &contender{
-		name: "lib=pgx/call=copyfrom/data=own", module: pgxModule, insertsOnly: true,
+		name: "lib=pgx/call=copyfrom/data=" + data, module: pgxModule, insertsOnly: true,
 		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			data := &copyRows{types: conn.TypeMap()}
+			var oids []uint32
 			for _, typ := range t.types {
-				known, _ := data.types.TypeForName(typ)
-				data.oids = append(data.oids, known.OID)
+				known, _ := conn.TypeMap().TypeForName(typ)
+				oids = append(oids, known.OID)
 			}
-			sql := "copy " + t.table + " (" + quoted() + ") from stdin (format binary)"
+			rows := format(conn.TypeMap(), oids)
+			sql := "copy " + t.table + " (" + quoted() + ") from stdin (" + options + ")"
 			return func(ctx context.Context) error {
-				data.rows, data.ended = t.rows, false
-				data.buf = append(append(data.buf[:0], "PGCOPY\n\xff\r\n\x00"...), make([]byte, 8)...)
-				data.left = data.buf
-				_, err := conn.PgConn().CopyFrom(ctx, data, sql)
+				rows.rows, rows.ended = t.rows, false
+				rows.buf = append(rows.buf[:0], rows.head...)
+				rows.left = rows.buf
+				_, err := conn.PgConn().CopyFrom(ctx, &rows, sql)
 				return err
 			}, nil
 		},
 	}
 }
 
-// copyRows reads as rows in COPY's binary format.
+// copyRows reads as rows in one of COPY's formats.
 type copyRows struct {
-	types *pgtype.Map
-	oids  []uint32
-	rows  [][]any // not yet written
-	buf   []byte  // kept
-	left  []byte  // of buf, not yet read
-	ended bool
+	head, end string // what stands before and after the rows
+	row       func(buf []byte, values []any) ([]byte, error)
+	rows      [][]any // not yet written
+	buf       []byte  // kept
+	left      []byte  // of buf, not yet read
+	ended     bool
 }
 
 func (c *copyRows) Read(p []byte) (int, error) {
@@ -51,6 +72,9 @@ func (c *copyRows) Read(p []byte) (int, error) {
 		}
 		if err := c.fill(len(p)); err != nil {
 			return 0, err
+		}
+		if len(c.left) == 0 {
+			return 0, io.EOF
 		}
 	}
 	n := copy(p, c.left)
@@ -63,25 +87,20 @@ func (c *copyRows) Read(p []byte) (int, error) {
 func (c *copyRows) fill(size int) (err error) {
 	c.buf = c.buf[:0]
 	for len(c.rows) > 0 && len(c.buf) < size {
-		c.buf = binary.BigEndian.AppendUint16(c.buf, uint16(len(c.oids)))
-		for i, v := range c.rows[0] {
-			at := len(c.buf)
-			if c.buf, err = c.append(append(c.buf, 0, 0, 0, 0), c.oids[i], v); err != nil {
-				return err
-			}
-			binary.BigEndian.PutUint32(c.buf[at:], uint32(len(c.buf)-at-4))
+		if c.buf, err = c.row(c.buf, c.rows[0]); err != nil {
+			return err
 		}
 		c.rows = c.rows[1:]
 	}
 	if len(c.rows) == 0 {
-		c.buf, c.ended = append(c.buf, 0xff, 0xff), true
+		c.buf, c.ended = append(c.buf, c.end...), true
 	}
 	c.left = c.buf
 	return nil
 }
 
-// append appends a value in binary format.
-func (c *copyRows) append(buf []byte, oid uint32, v any) ([]byte, error) {
+// appendBinary appends a value in binary format.
+func appendBinary(buf []byte, types *pgtype.Map, oid uint32, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
 		if oid == pgtype.JSONBOID {
@@ -95,5 +114,5 @@ func (c *copyRows) append(buf []byte, oid uint32, v any) ([]byte, error) {
 	case pgtype.UUID:
 		return append(buf, v.Bytes[:]...), nil
 	}
-	return c.types.Encode(oid, pgx.BinaryFormatCode, v, buf)
+	return types.Encode(oid, pgx.BinaryFormatCode, v, buf)
 }

@@ -128,6 +128,7 @@ func TestServes(t *testing.T) {
 	}{
 		{abilities{version: "13.2"}, lz4, false, true, "PostgreSQL 13.2 has no column compression"},
 		{abilities{version: "13.2"}, pglz, false, true, "PostgreSQL 13.2 has no column compression"},
+		{abilities{version: "15.1", compression: true}, pglz + "/on-error=ignore", false, true, "PostgreSQL 15.1 has no ON_ERROR"},
 		{abilities{version: "15.1", compression: true}, lz4, false, true, "has no lz4"},
 		{abilities{compression: true}, pglz, false, true, ""},
 		{abilities{compression: true, lz4: true}, lz4, false, true, ""},

@@ -102,6 +102,7 @@ type abilities struct {
 	version     string
 	compression bool // compression of a column, which every table is created with
 	lz4         bool
+	onError     bool // of COPY
 	fsync       bool
 	tcp         bool // its DSN reaches it through a Unix socket
 }
@@ -113,8 +114,9 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	}
 	a.version = conn.PgConn().ParameterStatus("server_version")
 	a.tcp = conn.PgConn().Conn().RemoteAddr().Network() != "unix"
-	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false) from pg_settings where name = 'default_toast_compression'`).
-		Scan(&a.fsync, &a.compression, &a.lz4)
+	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false),
+		current_setting('server_version_num')::int >= 170000 from pg_settings where name = 'default_toast_compression'`).
+		Scan(&a.fsync, &a.compression, &a.lz4, &a.onError)
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
@@ -126,6 +128,8 @@ func (a abilities) serve(row string, fsync, scratch bool) error {
 		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
 	case (is("compression=lz4") || is("toast=lz4")) && !a.lz4:
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
+	case is("on-error=ignore") && !a.onError:
+		return fmt.Errorf("PostgreSQL %s has no ON_ERROR: this needs PostgreSQL 17", a.version)
 	case scratch:
 		return nil
 	case a.fsync != fsync:

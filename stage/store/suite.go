@@ -97,6 +97,8 @@ func contenders() []*contender {
 		pgxCopyTemporary(),
 		pgxCopy(),
 		pgxCopyOwn(),
+		pgxCopyText(false),
+		pgxCopyText(true),
 		pgx4Exec(capacities[0]),
 		pgx4Exec(capacities[1]),
 		pgx4Exec(capacities[2]),

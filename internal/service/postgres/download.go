@@ -34,8 +34,8 @@ func download(ctx context.Context, o Options) (string, error) {
 		}
 		cache = filepath.Join(dir, "postage", "postgres")
 	}
-	config := embedded.DefaultConfig().Version(embedded.V17)
-	folder := filepath.Join(cache, string(embedded.V17))
+	config := embedded.DefaultConfig().Version(embedded.V18)
+	folder := filepath.Join(cache, string(embedded.V18))
 	bin := filepath.Join(folder, "bin")
 	if pgtest.HasPrograms(bin) {
 		return bin, nil
@@ -59,7 +59,7 @@ func download(ctx context.Context, o Options) (string, error) {
 		config = config.BinaryRepositoryURL(o.Repository)
 		from = o.Repository
 	}
-	fmt.Fprintf(o.Log, "postage: downloading PostgreSQL %s from %s into %s\n", embedded.V17, from, cache)
+	fmt.Fprintf(o.Log, "postage: downloading PostgreSQL %s from %s into %s\n", embedded.V18, from, cache)
 	fetched := make(chan error, 1)
 	go func() {
 		err := unpack(config, programs, folder)

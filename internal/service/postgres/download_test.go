@@ -100,7 +100,7 @@ func TestDownloadedTwice(t *testing.T) {
 	archives, _ := serve(t, &jar)
 	o.CacheDir = t.TempDir()
 	repository := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bin := filepath.Join(o.CacheDir, string(embedded.V17), "bin")
+		bin := filepath.Join(o.CacheDir, string(embedded.V18), "bin")
 		if err := os.MkdirAll(bin, 0o755); err != nil {
 			t.Error(err)
 		}
