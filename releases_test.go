@@ -73,6 +73,37 @@ func TestNewestReleases(t *testing.T) {
 	}
 }
 
+// The table of contenders gives the release that is measured, and its day.
+func TestReleasesOfContenders(t *testing.T) {
+	text, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Contenders\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| (\S+\.[^, ]+)(?:, \S+)? \| (\S+), (\S+) \|`).FindAllStringSubmatch(table, -1)
+	if lines := strings.Count(table, "\n| "); len(rows) != lines-1 || lines < 20 {
+		t.Fatalf("the test reads %d of %d rows", len(rows), lines-1)
+	}
+	args := []string{"list", "-e", "-m", "-json"}
+	for _, row := range rows {
+		args = append(args, row[1])
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(goIn(t, ".", args...))))
+	for _, row := range rows {
+		var m struct {
+			Version string
+			Time    time.Time // zero if the module cache does not know it
+		}
+		if err := decoder.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		if day := m.Time.Format(time.DateOnly); m.Version != row[2] || !m.Time.IsZero() && day != row[3] {
+			t.Errorf("docs/dependencies.md has %s at %s of %s, go.mod at %s of %s", row[1], row[2], row[3], m.Version, day)
+		}
+	}
+}
+
 type reason struct {
 	text string
 	held bool
