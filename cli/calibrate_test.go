@@ -75,3 +75,22 @@ func TestCalibrationLine(t *testing.T) {
 		}
 	}
 }
+
+// A calibration is of what needs no server, if there is such a stage: a server's part differs more
+// than the machine's.
+func TestCalibratesWhatNeedsNoServer(t *testing.T) {
+	baseline := []lab.Contender{{Name: "by=it"}}
+	served := lab.Suite{Stage: "served", Cases: []lab.Case{{Name: "Served/op=a", Headline: true, Baseline: "by=it", Service: &lab.Service{}, Contenders: baseline}}}
+	alone := lab.Suite{Stage: "alone", Cases: []lab.Case{{Name: "Alone/op=a", Baseline: "by=it", Contenders: baseline}, {Name: "Alone/op=b", Headline: true, Baseline: "by=it", Contenders: baseline}}}
+	for _, tt := range []struct {
+		suites      []lab.Suite
+		stage, want string
+	}{{[]lab.Suite{served, alone}, "", "Alone/op=b"}, {[]lab.Suite{served}, "", "Served/op=a"}, {[]lab.Suite{served, alone}, "served", "Served/op=a"}} {
+		if e := (program{suites: tt.suites}).calibrated(tt.stage); e == nil || e.Case.Name != tt.want {
+			t.Errorf("%q: %+v, want %s", tt.stage, e, tt.want)
+		}
+	}
+	if e := (program{suites: []lab.Suite{served}}).calibrated("none"); e != nil {
+		t.Errorf("of no stage: %+v", e)
+	}
+}

@@ -85,7 +85,7 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 	f := cmd.Flags()
 	f.BoolVar(&calibrate, "calibrate", false, "measure false alarms, coverage, and which slowdown is found")
 	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
-	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first)")
+	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first that needs no server)")
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
 	f.StringVar(&resume, "resume", "", "continue the calibration in `file`, with its remaining budget or the one given")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
