@@ -76,6 +76,12 @@ What a change would save is that share times a measured ratio: of --record, else
 }
 
 func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
+	if f.seconds < 1 {
+		return errors.New("--seconds: want at least 1")
+	}
+	if len(f.requests) > 0 && len(f.against) == 0 {
+		return errors.New("--requests goes with --against")
+	}
 	table, err := profile.NewOwners()
 	if err != nil {
 		return err
@@ -126,7 +132,9 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 			continue
 		}
 		file, err := os.Open(name)
-		if err != nil {
+		if err != nil && strings.Contains(name, ":") {
+			return nil, hinted(err, "a server's URL begins with http:// or https://")
+		} else if err != nil {
 			return nil, err
 		}
 		source, err := profile.Read(name, file)
@@ -159,7 +167,8 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = target.TLS
 	client := &http.Client{Transport: transport}
-	ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(f.seconds)*time.Second+time.Minute)
+	patience := time.Duration(f.seconds)*time.Second + time.Minute
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()
 	var wanted []string
 	for _, name := range names {
@@ -167,10 +176,12 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(u.Path, "/debug/pprof/") || strings.HasSuffix(u.Path, ".pprof") {
+		of, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
+		if strings.Trim(kind, "/") != "" || strings.HasSuffix(u.Path, ".pprof") {
 			wanted = append(wanted, name)
 			continue
 		}
+		u.Path = of
 		for _, kind := range []string{"profile", "allocs"} {
 			one := u.JoinPath("debug/pprof", kind)
 			one.RawQuery = fmt.Sprintf("seconds=%d", f.seconds)
@@ -195,7 +206,10 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		}()
 	}
 	for range wanted {
-		err = errors.Join(err, <-failed)
+		if one := <-failed; one != nil && err == nil {
+			err = one
+			cancel()
+		}
 	}
 	elapsed := time.Since(begin).Seconds()
 	scrape(1)
@@ -227,7 +241,10 @@ func get(ctx context.Context, client *http.Client, name string, header http.Head
 	if err == nil && response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 200))
 		_ = response.Body.Close()
-		err = fmt.Errorf("%s: %s: %q", request.URL.Redacted(), response.Status, text)
+		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		if err = fmt.Errorf("%s: %s: %.80q", request.URL.Redacted(), response.Status, line); response.StatusCode == http.StatusNotFound {
+			err = hinted(err, "the server must import net/http/pprof; if it serves its profiles elsewhere, give their own URLs")
+		}
 	}
 	return response, err
 }

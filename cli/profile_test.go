@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	runtimepprof "runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func TestProfileServer(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "cpu.pprof")
 	saveProfile(t, server.URL+"/debug/pprof/profile?seconds=1", file)
-	if out, said, code = run(file); code != exitOK || !strings.Contains(out, "decode JSON") || !strings.Contains(out, "Garbage is not shared out") {
+	if out, said, code = run(file); code != exitOK || !strings.Contains(out, "decode JSON") || !strings.Contains(out, "shared out: that takes") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
 	if out, said, code = run(file, "--against", file, "--requests", "1000,1000"); code != exitOK || !strings.Contains(out, "in ns a request") {
@@ -98,6 +99,53 @@ func TestProfileServer(t *testing.T) {
 	}
 	if _, said, code = run(file, "--against", file, "--requests", "1000"); code != exitUsage || !strings.Contains(said, "--requests: want") {
 		t.Errorf("%d: %s", code, said)
+	}
+}
+
+// What is no profile, or not the right one, is told in words that say what to do.
+func TestProfileWrongInput(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/page/", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<!DOCTYPE html>\n<title>log in</title>"))
+	})
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(cpuProfile(t, "main.f")) })
+	mux.HandleFunc("/debug/pprof/allocs", func(w http.ResponseWriter, _ *http.Request) { _ = runtimepprof.Lookup("allocs").WriteTo(w, 0) })
+	mux.HandleFunc("/gone/", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("<html>\n<body>\nnothing here</body>"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	t.Chdir(t.TempDir())
+	heap := &bytes.Buffer{}
+	if err := runtimepprof.Lookup("heap").WriteTo(heap, 0); err != nil {
+		t.Fatal(err)
+	}
+	good := cpuProfile(t, "main.f")
+	for name, text := range map[string][]byte{"empty": {}, "page": []byte("\n<html><p>hello"), "text": []byte("goroutine profile: total 7\n1 @ 0x43"), "heap": heap.Bytes(), "cut": good[:len(good)-9], "good": good, "bare": cpuProfile(t, "")} {
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"empty":                            "empty: it is empty",
+		"page":                             `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
+		"text":                             `it begins "goroutine profile: total 7"`,
+		"heap":                             "heap: of allocations alone",
+		"cut":                              "cut: it is cut short",
+		"bare":                             "no function names",
+		"localhost:6060":                   "hint: a server's URL begins with http:// or https://",
+		"good --seconds 0":                 "--seconds: want at least 1",
+		server.URL + "/page":               `text, not a profile in pprof's format: it begins "<!DOCTYPE html>"`,
+		server.URL + "/gone":               `404 Not Found: "<html>"` + "\nhint: the server must import net/http/pprof",
+		server.URL + "/debug/pprof/":       "Of 0.1 cores",
+		server.URL + "/debug/pprof/allocs": "of allocations alone",
+	} {
+		var out, said bytes.Buffer
+		code := postage.run(t.Context(), append([]string{"profile"}, strings.Fields(args)...), strings.NewReader(""), &out, &said)
+		if all := out.String() + said.String(); !strings.Contains(strings.Join(strings.Fields(all), " "), strings.Join(strings.Fields(want), " ")) || strings.Count(all, "404") > 1 {
+			t.Errorf("%s: %d, want %q:\n%s", args, code, want, all)
+		}
 	}
 }
 

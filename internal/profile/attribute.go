@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ type frame struct {
 	outer     string // the package, and the function that a closure is in, or itself
 	does      string // what it is called for, by its name or its type's; "" if they do not say
 	owner     *Owner // of the table, or another library; nil for the user's own code
+	named     bool   // the owner's line is of this function, not of its package
 	native    bool   // of the kernel, of C, or without a name
 }
 
@@ -102,8 +102,9 @@ func (a *attributor) of(stack []*frame) (p place, assist bool) {
 
 // within finds, in a stack from the owner's innermost frame on, what it was called for and by whom.
 // helpers are the frames before: where the owner's do not say so, they tell reading from writing.
-// The contender is the innermost one's, as generated code under proto.Marshal, but that of one of
-// Kubernetes' serializers, whose rows measure all that it calls.
+// The contender is the innermost one's, as generated code under proto.Marshal, but that of a
+// function with a line of its own, or of one of Kubernetes' serializers, whose rows measure all
+// that they call.
 func (a *attributor) within(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {
@@ -115,8 +116,12 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		if !same {
 			continue
 		}
-		if p.owner, p.now = f.owner, cmp.Or(p.now, f.owner.Contender); f.owner.Stage != inner.Stage || f.owner.Contender == unmeasured {
+		p.owner = f.owner
+		switch version := strings.TrimSuffix(p.now, secondVersion); {
+		case f.named, f.owner.Stage != inner.Stage, p.now == "":
 			p.now = f.owner.Contender
+		case f.pkg == "encoding/json" && version != p.now:
+			p.now = version + firstOnSecond
 		}
 		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = f.does
@@ -138,6 +143,13 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		}
 	}
 }
+
+// Of Go 1.27 on, or with GOEXPERIMENT=jsonv2, encoding/json is the first version's behaviour on the
+// second one's code: another contender than either.
+const (
+	secondVersion = "codec=jsonv2"
+	firstOnSecond = "codec=json/experiment=jsonv2"
+)
 
 // unmeasured is the contender of work that the library's rows do not measure.
 const unmeasured = "?"
@@ -193,7 +205,7 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 			return f
 		}
 	}
-	if f.owner = a.table.of(f); f.owner == nil {
+	if f.owner, f.named = a.table.of(f); f.owner == nil {
 		f.owner = a.library(f)
 	}
 	return f

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	_ "embed"
 	"fmt"
+	"go/version"
 	"io"
 	"math"
 	"slices"
@@ -50,9 +51,13 @@ func CostsOf(rec *record.Record, from string) *Costs {
 		}
 		for _, r := range result.Rows {
 			if x, ok := costOf(r, one.does); ok && r != result.Control {
-				one.rows[r.Row.Contender] = x
+				name := r.Row.Contender
+				if name == "codec=json" && onSecond(rec.Machine.Go) {
+					name = firstOnSecond
+				}
+				one.rows[name] = x
 				if r.Row.Role == record.RoleFloor && (one.floor == "" || x.code < one.rows[one.floor].code) {
-					one.floor = r.Row.Contender
+					one.floor = name
 				}
 			}
 		}
@@ -72,6 +77,19 @@ func CostsOf(rec *record.Record, from string) *Costs {
 		c.cases = append(c.cases, one)
 	}
 	return c
+}
+
+// onSecond says whether a toolchain, as runtime.Version names it, builds encoding/json on the second
+// version's code: from Go 1.27 on, if GOEXPERIMENT does not say otherwise.
+func onSecond(toolchain string) bool {
+	release, experiments, _ := strings.Cut(toolchain, "X:")
+	switch all := strings.Split(experiments, ","); {
+	case slices.Contains(all, "jsonv2"):
+		return true
+	case slices.Contains(all, "nojsonv2"):
+		return false
+	}
+	return version.Compare(strings.TrimRight(release, " -"), "go1.27") >= 0
 }
 
 // costOf is what a row costs. What encodes is taken to return its bytes in memory of their own, as

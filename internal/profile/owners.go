@@ -67,36 +67,36 @@ func (t *Owners) Add(name string, r io.Reader) error {
 }
 
 // of is the line that a frame belongs to, nil if there is none: a generated method, a function, its
-// package, or the nearest folder above.
-func (t *Owners) of(f *frame) *Owner {
+// package, or the nearest folder above; and whether it is the function's own.
+func (t *Owners) of(f *frame) (o *Owner, named bool) {
 	if o := t.byPath["."+f.method]; o != nil {
-		return o
+		return o, false
 	}
 	_, name, _ := cutLast(f.file, "/")
 	for at := strings.IndexAny(name, "._"); at >= 0; at = strings.IndexAny(name, "._") {
 		for _, method := range []string{f.method, "*"} {
 			if o := t.byPath["."+method+"@"+name[at:]]; o != nil {
-				return o
+				return o, false
 			}
 		}
 		name = name[at+1:]
 	}
 	for _, function := range []string{f.pkg + "." + f.name, f.pkg + ".*." + f.method} {
 		if o := t.byPath[function]; o != nil {
-			return o
+			return o, true
 		}
 	}
 	for path := f.pkg; path != ""; path, _, _ = cutLast(path, "/") {
 		if o := t.byPath[path]; o != nil {
-			return o
+			return o, false
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // formats are the operations by contender, of those that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain"}
+	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", "into=any/" + firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && o.Contender != unmeasured {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/zstd"
@@ -59,18 +61,26 @@ func Read(name string, r io.Reader) (*Source, error) {
 	if err == nil {
 		err = bounded(text)
 	}
+	var p *profile.Profile
+	if err == nil {
+		p, err = parse(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	s := &Source{Name: name, Profile: p, count: -1}
+	return s, s.kind()
+}
+
+func parse(text []byte) (*profile.Profile, error) {
 	p, err := profile.ParseUncompressed(text)
 	if err == nil {
 		err = p.CheckValid()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: not a profile in pprof's format: %w", name, err)
+		return nil, fmt.Errorf("not a profile in pprof's format: %w", err)
 	}
-	s := &Source{Name: name, Profile: p, count: -1}
-	return s, s.kind()
+	return p, nil
 }
 
 func readBounded(r io.Reader) ([]byte, error) {
@@ -85,11 +95,19 @@ func readBounded(r io.Reader) ([]byte, error) {
 	if err == nil && packed != nil {
 		text, err = io.ReadAll(io.LimitReader(packed, mostBytes+1))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("it is cut short")
+	case err != nil:
 		return nil, err
-	}
-	if len(text) > mostBytes {
+	case len(text) == 0:
+		return nil, errors.New("it is empty")
+	case len(text) > mostBytes:
 		return nil, fmt.Errorf("more than %d MB", mostBytes>>20)
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	if line = line[:min(60, len(line))]; strings.IndexFunc(string(line), func(r rune) bool { return !unicode.IsPrint(r) && r != '\t' && r != utf8.RuneError }) < 0 {
+		return nil, fmt.Errorf("text, not a profile in pprof's format: it begins %q", line)
 	}
 	return text, nil
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -137,7 +138,9 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 		timed, lasting = timed && source.timed, lasting && source.DurationNanos > 0
 		cores += (s.total - before) / float64(max(1, source.DurationNanos))
 	}
-	if s.total == 0 {
+	if s.Profiles == 0 && len(sources) > 0 {
+		return nil, fmt.Errorf("%s: of allocations alone: want a profile of CPU time too, such as /debug/pprof/profile", sources[0].Name)
+	} else if s.total == 0 {
 		return nil, errors.New("there are no samples of CPU time")
 	}
 	s.Samples = int64(s.samples)

@@ -11,10 +11,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	gojson "github.com/goccy/go-json"
 	kgzip "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/snappy"
@@ -79,14 +83,14 @@ func textCosts(t *testing.T) (all []costCase) {
 			"pack=snappy":                         {snappy.NewBufferedWriter(nil), func(r io.Reader) (io.Reader, error) { return snappy.NewReader(r), nil }},
 		} {
 			var packed, plain bytes.Buffer
-			packing := fastest(t, func() error {
+			packing, _ := fastest(t, func() error {
 				packed.Reset()
 				how.to.Reset(&packed)
 				_, err := how.to.Write(text)
 				return errors.Join(err, how.to.Close())
 			})
 			size := float64(packed.Len())
-			unpacking := fastest(t, func() error {
+			unpacking, _ := fastest(t, func() error {
 				plain.Reset()
 				r, err := how.from(bytes.NewReader(packed.Bytes()))
 				if err == nil {
@@ -104,15 +108,83 @@ func textCosts(t *testing.T) (all []costCase) {
 	return all
 }
 
-// fastest is what the fastest of 30 calls takes, in ns.
-func fastest(t *testing.T, do func() error) float64 {
-	least := math.Inf(1)
+// item is what the texts of JSON are lists of.
+type item struct {
+	ID       uint32            `json:"id"`
+	Name     string            `json:"name"`
+	Price    float64           `json:"price"`
+	Stock    int               `json:"stock"`
+	Tags     []string          `json:"tags"`
+	Supplier map[string]string `json:"supplier"`
+	Ordered  time.Time         `json:"ordered"`
+	Note     *string           `json:"note,omitempty"`
+}
+
+// jsonCosts measures encoding/json, which is the contender named, and others: into any, and with
+// structs.
+func jsonCosts(t *testing.T, first string) (all []costCase) {
+	draw, note, items := rand.New(rand.NewPCG(3, 4)), "as agreed by telephone, not before nine", []item{}
+	for i := range 100 {
+		items = append(items, item{ID: draw.Uint32(), Name: fmt.Sprint("item-", i), Price: draw.Float64() * 100, Stock: draw.IntN(50), Tags: []string{"new", "blue"}, Supplier: map[string]string{"name": "ACME", "country": "DE"}, Ordered: time.Unix(draw.Int64N(1e9), 0).UTC()})
+		if i%2 == 0 {
+			items[i].Note = &note
+		}
+	}
+	names := map[string]map[string][]string{"input": {"user": {"alice"}, "roles": strings.Fields(strings.Repeat("reader writer ", 150))}}
+	all = append(all, jsonCost(t, first, "item", items[0])...)
+	all = append(all, jsonCost(t, first, "list", items)...)
+	all = append(all, jsonCost(t, first, "names", names)...)
+	return append(all, jsonCost(t, first, "numbers", slices.Repeat([][]float64{{12.25, -7, 0.000125, 98765}}, 300))...)
+}
+
+func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(do func() error) figure {
+		ns, bytes := fastest(t, func() (err error) {
+			for range 20 {
+				err = errors.Join(err, do())
+			}
+			return err
+		})
+		return figure{ns / 20, bytes / 20, float64(len(text)), 0}
+	}
+	held := make([]byte, len(text))
+	floor := cost(func() error { copy(held, text); return nil })
+	of := func(does, message string) costCase {
+		return costCase{stage: "encode", does: does, message: message, rows: map[string]figure{"floor=memcpy": floor}, floor: "floor=memcpy"}
+	}
+	into, decode, encode := of("decode", "any="+message), of("decode", "struct="+message), of("encode", "struct="+message)
+	for contender, how := range map[string]struct {
+		unmarshal func([]byte, any) error
+		marshal   func(any) ([]byte, error)
+	}{
+		first:           {json.Unmarshal, json.Marshal},
+		"codec=go-json": {gojson.Unmarshal, gojson.Marshal},
+		secondVersion:   {func(text []byte, to any) error { return jsonv2.Unmarshal(text, to) }, func(v any) ([]byte, error) { return jsonv2.Marshal(v) }},
+	} {
+		into.rows["into=any/"+contender] = cost(func() error { return how.unmarshal(text, new(any)) })
+		decode.rows[contender] = cost(func() error { return how.unmarshal(text, new(T)) })
+		encode.rows[contender] = cost(func() error { _, err := how.marshal(&value); return err })
+	}
+	return []costCase{into, decode, encode}
+}
+
+// fastest is what the fastest of 30 calls takes, in ns, and the bytes that it allocates.
+func fastest(t *testing.T, do func() error) (ns, bytes float64) {
+	ns, bytes = math.Inf(1), math.Inf(1)
+	var before, after runtime.MemStats
 	for range 30 {
+		runtime.ReadMemStats(&before)
 		begin := time.Now()
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
-		least = min(least, float64(time.Since(begin)))
+		ns = min(ns, float64(time.Since(begin)))
+		runtime.ReadMemStats(&after)
+		bytes = min(bytes, float64(after.TotalAlloc-before.TotalAlloc))
 	}
-	return least
+	return ns, bytes
 }

@@ -98,11 +98,14 @@ func profileRest(s *profile.Summary) string {
 		}
 	}
 	text += fmt.Sprintf("; not attributed %s. %s in %s.", tenths(s.Unknown.Value), words.Counted(int(s.Samples), "sample"), words.Counted(s.Profiles, "profile"))
-	if s.Allocated == nil {
-		text += " Garbage is not shared out: that takes a profile of allocations (/debug/pprof/allocs)."
-	}
 	if s.Samples < fewSamples {
 		text += " That is few: profile for longer, or under load."
+	}
+	if s.Unknown.Value > 0.5 {
+		text += " What is not attributed has no function names: the profile is of a program without symbols, or not of Go."
+	}
+	if s.Allocated == nil {
+		text += " Garbage is not shared out: that takes a profile of allocations (/debug/pprof/allocs)."
 	}
 	return text
 }
