@@ -17,6 +17,7 @@ type frame struct {
 	outer     string // the package, and the function that a closure is in, or itself
 	does      string // what it is called for, by its name or its type's; "" if they do not say
 	owner     *Owner // of the table, or another library; nil for the user's own code
+	way       string // the owner's contender is used in this way
 	named     bool   // the owner's line is of this function, not of its package
 	native    bool   // of the kernel, of C, or without a name
 }
@@ -117,12 +118,13 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 			continue
 		}
 		p.owner = f.owner
-		switch version := strings.TrimSuffix(p.now, secondVersion); {
-		case f.named, f.owner.Stage != inner.Stage, p.now == "":
-			p.now = f.owner.Contender
-		case f.pkg == "encoding/json" && version != p.now:
+		if version, second := strings.CutSuffix(p.now, secondVersion); second && f.pkg == "encoding/json" {
 			p.now = version + firstOnSecond
 		}
+		if f.named || f.owner.Stage != inner.Stage || p.now == "" {
+			p.now = f.owner.Contender
+		}
+		p.now = f.way + strings.TrimPrefix(p.now, f.way)
 		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = f.does
 		}
@@ -205,7 +207,11 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 			return f
 		}
 	}
-	if f.owner, f.named = a.table.of(f); f.owner == nil {
+	f.owner, f.named = a.table.of(f)
+	if f.named && strings.HasSuffix(f.owner.Contender, "/") {
+		f.owner, f.named, f.way = a.table.above(f.pkg), false, f.owner.Contender
+	}
+	if f.owner == nil {
 		f.owner = a.library(f)
 	}
 	return f

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,8 @@ type Owner struct {
 	// encoding, or reading and writing what is sent.
 	Operation string
 	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
-	// another library that works alike; "?" for a function whose work is not what is measured.
+	// another library that works alike; with "/" behind it, a way to use what the function calls; "?"
+	// for a function whose work is not what is measured.
 	Contender string
 }
 
@@ -86,20 +88,34 @@ func (t *Owners) of(f *frame) (o *Owner, named bool) {
 			return o, true
 		}
 	}
-	for path := f.pkg; path != ""; path, _, _ = cutLast(path, "/") {
+	return t.above(f.pkg), false
+}
+
+// above is the line of a package or of the nearest folder above, nil if there is none.
+func (t *Owners) above(path string) *Owner {
+	for ; path != ""; path, _, _ = cutLast(path, "/") {
 		if o := t.byPath[path]; o != nil {
-			return o, false
+			return o
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // formats are the operations by contender, of those that the table names.
 func (t *Owners) formats() map[string]string {
 	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", "into=any/" + firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
-		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && o.Contender != unmeasured {
+		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && o.Contender != unmeasured {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
+		}
+	}
+	for _, o := range t.byPath {
+		if way, _ := strings.CutSuffix(o.Contender, "/"); way != o.Contender {
+			for contender, format := range maps.Clone(all) {
+				if !strings.HasPrefix(contender, o.Contender) && format == strings.TrimSuffix(o.Operation, "*") {
+					all[o.Contender+contender] = format
+				}
+			}
 		}
 	}
 	return all

@@ -150,6 +150,11 @@ func TestAttribution(t *testing.T) {
 func TestContenders(t *testing.T) {
 	for stack, want := range map[string]string{
 		"encoding/json.(*decodeState).scanWhile encoding/json.(*decodeState).objectInterface encoding/json.Unmarshal main.f":                       "into=any/codec=json",
+		"encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode main.f":                                                               "from=stream/codec=json",
+		"encoding/json.(*Decoder).readValue encoding/json.(*Decoder).Decode main.f":                                                                "from=stream/codec=json",
+		"encoding/json.(*Decoder).Decode main.f":                                                                                                   "from=stream/codec=json",
+		"encoding/json.(*decodeState).objectInterface encoding/json.(*Decoder).Decode main.f":                                                      "from=stream/into=any/codec=json",
+		"encoding/json/v2.unmarshalDecode encoding/json.(*Decoder).Decode main.f":                                                                  "from=stream/codec=json/experiment=jsonv2",
 		"encoding/json.(*decodeState).object encoding/json.Unmarshal main.f":                                                                       "codec=json",
 		"encoding/json/jsontext.(*Decoder).ReadToken encoding/json/v2.unmarshalValueAny encoding/json/v2.Unmarshal main.f":                         "into=any/codec=jsonv2",
 		"encoding/json/jsontext.(*Decoder).ReadToken encoding/json/v2.unmarshalValueAny encoding/json/v2.Unmarshal encoding/json.Unmarshal main.f": "into=any/codec=json/experiment=jsonv2",
@@ -282,6 +287,47 @@ func TestSerializers(t *testing.T) {
 		s := summaryOf(t, sourceOf(t, stacks("cpu", "5 "+stack)))
 		if got := s.Sites[0].Stage + " " + s.Sites[0].String() + " " + s.Sites[0].Now; got != want {
 			t.Errorf("%s: %s, want %s", stack, got, want)
+		}
+	}
+}
+
+// A place that no sample of CPU time is of, but bytes allocated are, has savings that are numbers.
+func TestAllocatesAlone(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped, err := ShippedCosts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := summaryOf(t, sourceOf(t, stacks("cpu", "9 main.f", "3 runtime.gcBgMarkWorker", "1 net/http.(*body).Read main.f")), sourceOf(t, stacks("allocs", "9 encoding/json.Unmarshal main.f", "1 main.f")))
+	s.Predict(table, []*Costs{shipped}, true, 1)
+	for _, x := range s.Sites[0].Savings {
+		if math.IsNaN(x.Saves.Value) || math.IsInf(x.Saves.Low, 0) || math.IsNaN(x.Saves.Low) || math.IsNaN(x.Saves.High) {
+			t.Errorf("%+v", x)
+		}
+	}
+	if len(s.Sites[0].Savings) == 0 {
+		t.Errorf("%+v", s.Sites)
+	}
+}
+
+// What is read from a stream is predicted by rows of streams, or else by those of whole texts.
+func TestPredictStream(t *testing.T) {
+	table, err := NewOwners()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := "encode decode m codec=json 100 100 100\nencode decode m codec=go-json 20 100 100\n"
+	for text, want := range map[string]float64{whole: 0.8, whole + "encode decode n from=stream/codec=json 100 100 100\nencode decode n from=stream/codec=go-json 40 100 100\n": 0.6} {
+		costs, err := readCosts(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := summaryOf(t, sourceOf(t, stacks("cpu", "9 encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode main.f")))
+		if s.Predict(table, []*Costs{costs}, false, 1); len(s.Sites) != 1 || len(s.Sites[0].Savings) != 1 || math.Abs(s.Sites[0].Savings[0].Saves.Value-want) > 1e-9 {
+			t.Errorf("want %v: %+v", want, s.Sites)
 		}
 	}
 }

@@ -39,6 +39,9 @@ func (s *Summary) byteSent() float64 {
 	return 1.6
 }
 
+// stream begins the contender of what is decoded from a reader, as by json.NewDecoder.
+const stream = "from=stream/"
+
 // alike begins the contender of a library that is not measured, but works like the contender.
 const alike = "~"
 
@@ -64,7 +67,10 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 	for i := range s.Sites {
 		site := &s.Sites[i]
 		measured, other := strings.CutPrefix(site.Now, alike)
-		for _, costs := range from {
+		for try, costs := range slices.Concat(from, from) {
+			if try == len(from) { // a record with no row of a stream has one of the whole text
+				measured = strings.TrimPrefix(measured, stream)
+			}
 			if measured == "" || measured == unmeasured || len(site.Savings) > 0 {
 				break
 			}
@@ -103,7 +109,10 @@ func (s *Summary) sending(site *Site) float64 {
 			all += p.Share.Value
 		}
 	}
-	return sends * site.Share.Value / max(all, site.Share.Value)
+	if all == 0 { // there are but bytes that it allocates
+		return 0
+	}
+	return sends * site.Share.Value / all
 }
 
 // predict adds what one contender would save at a site, if the costs have both.

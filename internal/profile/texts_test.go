@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -130,6 +131,15 @@ func jsonCosts(t *testing.T, first string) (all []costCase) {
 			items[i].Note = &note
 		}
 	}
+	type attribute struct {
+		S, N *string
+		L    []attribute
+	}
+	attributes := map[string]*attribute{}
+	for i := range 30 {
+		attributes[fmt.Sprint("attribute-", i)] = &attribute{S: &note, L: make([]attribute, i%3)}
+	}
+	all = append(all, jsonCost(t, first, "attributes", attributes)...)
 	names := map[string]map[string][]string{"input": {"user": {"alice"}, "roles": strings.Fields(strings.Repeat("reader writer ", 150))}}
 	all = append(all, jsonCost(t, first, "item", items[0])...)
 	all = append(all, jsonCost(t, first, "list", items)...)
@@ -157,19 +167,24 @@ func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
 		return costCase{stage: "encode", does: does, message: message, rows: map[string]figure{"floor=memcpy": floor}, floor: "floor=memcpy"}
 	}
 	into, decode, encode := of("decode", "any="+message), of("decode", "struct="+message), of("encode", "struct="+message)
+	intoStream, stream := of("decode", "any="+message+"/from=stream"), of("decode", "struct="+message+"/from=stream")
 	for contender, how := range map[string]struct {
 		unmarshal func([]byte, any) error
+		read      func(io.Reader, any) error
 		marshal   func(any) ([]byte, error)
 	}{
-		first:           {json.Unmarshal, json.Marshal},
-		"codec=go-json": {gojson.Unmarshal, gojson.Marshal},
-		secondVersion:   {func(text []byte, to any) error { return jsonv2.Unmarshal(text, to) }, func(v any) ([]byte, error) { return jsonv2.Marshal(v) }},
+		first:           {json.Unmarshal, func(r io.Reader, to any) error { return json.NewDecoder(r).Decode(to) }, json.Marshal},
+		"codec=go-json": {gojson.Unmarshal, func(r io.Reader, to any) error { return gojson.NewDecoder(r).Decode(to) }, gojson.Marshal},
+		secondVersion: {func(text []byte, to any) error { return jsonv2.Unmarshal(text, to) },
+			func(r io.Reader, to any) error { return jsonv2.UnmarshalRead(r, to) }, func(v any) ([]byte, error) { return jsonv2.Marshal(v) }},
 	} {
 		into.rows["into=any/"+contender] = cost(func() error { return how.unmarshal(text, new(any)) })
 		decode.rows[contender] = cost(func() error { return how.unmarshal(text, new(T)) })
+		intoStream.rows["from=stream/into=any/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(any)) })
+		stream.rows["from=stream/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(T)) })
 		encode.rows[contender] = cost(func() error { _, err := how.marshal(&value); return err })
 	}
-	return []costCase{into, decode, encode}
+	return []costCase{into, decode, encode, intoStream, stream}
 }
 
 // fastest is what the fastest of 30 calls takes, in ns, and the bytes that it allocates.
