@@ -153,6 +153,9 @@ const (
 	firstOnSecond = "codec=json/experiment=jsonv2"
 )
 
+// intoAny begins the contender of what decodes into any, which is other work than into structs.
+const intoAny = "into=any/"
+
 // unmeasured is the contender of work that the library's rows do not measure.
 const unmeasured = "?"
 

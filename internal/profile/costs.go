@@ -79,8 +79,8 @@ func CostsOf(rec *record.Record, from string) *Costs {
 	return c
 }
 
-// onSecond says whether a toolchain, as runtime.Version names it, builds encoding/json on the second
-// version's code: from Go 1.27 on, if GOEXPERIMENT does not say otherwise.
+// onSecond says whether a toolchain, as runtime.Version names it, builds encoding/json on the
+// second version's code: from Go 1.27 on, if GOEXPERIMENT does not say otherwise.
 func onSecond(toolchain string) bool {
 	release, experiments, _ := strings.Cut(toolchain, "X:")
 	switch all := strings.Split(experiments, ","); {

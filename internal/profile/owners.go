@@ -25,8 +25,8 @@ type Owner struct {
 	// encoding, or reading and writing what is sent.
 	Operation string
 	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
-	// another library that works alike; with "/" behind it, a way to use what the function calls; "?"
-	// for a function whose work is not what is measured.
+	// another library that works alike; with "/" behind it, a way to use what the function calls;
+	// "?" for a function whose work is not what is measured.
 	Contender string
 }
 
@@ -103,7 +103,7 @@ func (t *Owners) above(path string) *Owner {
 
 // formats are the operations by contender, of those that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", "into=any/" + firstOnSecond: "JSON"}
+	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", intoAny + firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && o.Contender != unmeasured {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")

@@ -151,7 +151,7 @@ func bounded(text []byte) error {
 // files the event's name, with _sample and _event.
 func (s *Source) kind() error {
 	var types []string
-	at := -1
+	at, waiting := -1, false
 	for i, t := range s.SampleType {
 		name := strings.ReplaceAll(t.Type, "-", "_")
 		event, counted := strings.CutSuffix(name, "_event")
@@ -167,13 +167,15 @@ func (s *Source) kind() error {
 			s.count = i
 		case s.Kind == CPU && (strings.HasPrefix(name, "cpu") && unit > 0 || counted && (unit > 0 || strings.Contains(event, "cycles"))):
 			at, s.unit = i, unit
+		case unit > 0: // of a clock on the wall, such as fgprof's
+			waiting = true
 		}
 	}
-	if at < 0 && s.count >= 0 {
+	if at < 0 && s.count >= 0 && !waiting {
 		at, s.unit = s.count, float64(s.Period)
 	}
 	if at < 0 {
-		return fmt.Errorf("%s: a profile of %s: want one of CPU time or of allocations", s.Name, strings.Join(types, ", "))
+		return fmt.Errorf("%s: a profile of %s: want one of CPU time or of allocations", s.Name, cmp.Or(strings.Join(types, ", "), "nothing that it names"))
 	}
 	s.timed, s.unit = s.unit > 0, cmp.Or(s.unit, 1)
 	s.value = at

@@ -291,6 +291,18 @@ func TestSerializers(t *testing.T) {
 	}
 }
 
+// What decodes into any by a third is measured by rows of any: finding where the text ends is half
+// as much again.
+func TestIntoAny(t *testing.T) {
+	for n, want := range map[int]string{3: "from=stream/codec=json", 5: "from=stream/into=any/codec=json"} {
+		s := summaryOf(t, sourceOf(t, stacks("cpu", fmt.Sprint(n, " encoding/json.(*decodeState).objectInterface encoding/json.(*Decoder).Decode main.f"),
+			fmt.Sprint(12-n, " encoding/json.(*Decoder).readValue encoding/json.(*Decoder).Decode main.f"))))
+		if len(s.Sites) != 1 || s.Sites[0].Now != want {
+			t.Errorf("%d of 12: %+v, want %s", n, s.Sites, want)
+		}
+	}
+}
+
 // A place that no sample of CPU time is of, but bytes allocated are, has savings that are numbers.
 func TestAllocatesAlone(t *testing.T) {
 	table, err := NewOwners()
@@ -407,6 +419,8 @@ func TestKinds(t *testing.T) {
 		{[]profile.ValueType{{Type: "samples", Unit: "count"}}, "cpu 0 untimed"},
 		{[]profile.ValueType{{Type: "alloc-samples", Unit: "count"}, {Type: "alloc-space", Unit: "bytes"}}, "allocs 1"},
 		{[]profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}, "allocs 1"},
+		{[]profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}, "test: a profile of samples, time: want one of CPU time or of allocations"}, // fgprof: of waiting too
+		{[]profile.ValueType{{}}, "test: a profile of nothing that it names: want one of CPU time or of allocations"},
 		{[]profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}, "test: a profile of contentions, delay: want one of CPU time or of allocations"},
 	} {
 		p := &profile.Profile{}
