@@ -13,6 +13,17 @@ func CPUOf(int) (time.Duration, error) {
 }
 
 // MemoryOf is not known on this system.
-func MemoryOf(int) (int64, error) {
+func MemoryOf(int) (int64, error) { return unknownMemory() }
+
+// PeakOf is not known on this system.
+func PeakOf(int) (int64, error) { return unknownMemory() }
+
+// ResetPeak is not possible on this system.
+func ResetPeak(int) error {
+	_, err := unknownMemory()
+	return err
+}
+
+func unknownMemory() (int64, error) {
 	return 0, fmt.Errorf("memory of another process: %w on this system", ErrNotAvailable)
 }

@@ -14,10 +14,15 @@ import (
 func BenchmarkApply(b *testing.B) {
 	cases := slices.DeleteFunc(Suite().Cases, func(c lab.Case) bool {
 		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || strings.Contains(c.Name, "/op=delete/") ||
-			!strings.Contains(c.Name, "/server="+string(testServer())+"/") || strings.Contains(c.Name, "/fsync=on/"))
+			!strings.Contains(c.Name, "/server="+string(testServer())+"/") || ofOtherServer(c.Name))
 	})
 	if shared == nil {
 		b.Logf("what needs a server is left out: %s is not built", testServer())
 	}
 	benchtest.Run(b, cases)
+}
+
+// ofOtherServer reports whether a case needs a server that the tests do not start.
+func ofOtherServer(name string) bool {
+	return strings.Contains(name, "/fsync=on/") || strings.Contains(name, "/objects=")
 }

@@ -61,6 +61,10 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	if !k.namespaced {
 		namespace = ""
 	}
+	if k.dynamic {
+		c.resource, err = openDynamic(config, c.http, k, namespace)
+		return c, err
+	}
 	c.resource = k.open(cluster, namespace)
 	return c, nil
 }

@@ -221,7 +221,7 @@ func TestWatchRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &instance{spec: one("watch"), media: byName("protobuf"), ctx: context.Background(), worker: "w"}
+		in := &instance{spec: one("watch"), media: byName("protobuf"), ctx: context.Background(), names: names{worker: "w"}}
 		c := &prebuilt{in: in, media: in.media, collection: in.kind.collection("default"), raw: raw}
 		if err := c.follow(1); err == nil {
 			t.Errorf("%s: is no error", name)

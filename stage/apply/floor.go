@@ -3,13 +3,11 @@ package apply
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,13 +16,15 @@ import (
 
 // prebuilt is the floor's caller. The bytes of its requests are made beforehand; only the object's
 // name and the change are written into them. It reads no more of the responses than their status
-// and their length. It uses protobuf, the cheapest content type for the server.
+// and their length; of a custom resource that has changed, its new version. It uses the content
+// type that is cheapest for the server: protobuf, or CBOR for a custom resource.
 type prebuilt struct {
 	in         *instance
 	raw        *raw
 	media      media
 	collection string
-	body       template // of an object
+	body       template // of a new object
+	changes    template // of a changed one, which has a version if it is a custom resource
 	options    []byte   // the body of a delete
 	cancel     context.CancelFunc
 	stream     io.ReadCloser
@@ -33,11 +33,14 @@ type prebuilt struct {
 
 var _ caller = (*prebuilt)(nil)
 
-// template is a body with places for the name and the change.
+// template is a body with places for the name, the change and the version.
 type template struct {
-	text          []byte
-	names, change []int
+	text                    []byte
+	names, changes, version []int
 }
+
+// anyVersion is as wide as the largest version. A server takes versions with zeros before them.
+const anyVersion = "01234567890123456789"
 
 func openPrebuilt(in *instance) (caller, error) {
 	config, err := in.reach.Config()
@@ -46,12 +49,15 @@ func openPrebuilt(in *instance) (caller, error) {
 	}
 	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace)}
 	name := in.newName()
-	if c.body.text, err = encoded(&c.media, &in.kind, in.object(name, firstChange)); err != nil {
+	o := in.object(name, firstChange)
+	if c.body, err = c.template(o, name); err != nil {
 		return nil, err
 	}
-	c.body.names, c.body.change = places(c.body.text, name), places(c.body.text, firstChange)
-	if len(c.body.names) == 0 || len(c.body.change) != 1 {
-		return nil, errors.New("the encoded object does not have its name and its annotation as text")
+	if in.kind.custom {
+		o.SetResourceVersion(anyVersion)
+	}
+	if c.changes, err = c.template(o, name); err != nil {
+		return nil, err
 	}
 	if c.options, err = encoded(&c.media, &kind{version: "v1"}, &metav1.DeleteOptions{}); err != nil {
 		return nil, err
@@ -60,6 +66,17 @@ func openPrebuilt(in *instance) (caller, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *prebuilt) template(o object, name string) (t template, err error) {
+	if t.text, err = encoded(&c.media, &c.in.kind, o); err != nil {
+		return t, err
+	}
+	t.names, t.changes, t.version = places(t.text, name), places(t.text, firstChange), places(t.text, anyVersion)
+	if len(t.names) == 0 || len(t.changes) != 1 {
+		return t, errors.New("the encoded object does not have its name and its annotation as text")
+	}
+	return t, nil
 }
 
 // places returns the offsets of a text.
@@ -75,13 +92,16 @@ func places(in []byte, text string) (at []int) {
 }
 
 // filled returns the body for an object.
-func (t *template) filled(name, change string) []byte {
+func (t *template) filled(name, change, version string) []byte {
 	text := bytes.Clone(t.text)
 	for _, at := range t.names {
 		copy(text[at:], name)
 	}
-	for _, at := range t.change {
+	for _, at := range t.changes {
 		copy(text[at:], change)
+	}
+	for _, at := range t.version {
+		copy(text[at:], fmt.Sprintf("%0*s", len(anyVersion), version))
 	}
 	return text
 }
@@ -109,7 +129,7 @@ func (c *prebuilt) send(method, path string, body []byte) error {
 }
 
 func (c *prebuilt) create(_ *lane, name string) error {
-	return c.send(http.MethodPost, c.collection, c.body.filled(name, firstChange))
+	return c.send(http.MethodPost, c.collection, c.body.filled(name, firstChange, ""))
 }
 
 func (c *prebuilt) get(_ *lane, name string) error {
@@ -117,19 +137,36 @@ func (c *prebuilt) get(_ *lane, name string) error {
 }
 
 func (c *prebuilt) update(_ *lane, name, change string) error {
-	return c.send(http.MethodPut, c.collection+"/"+name, c.body.filled(name, change))
+	path := c.collection + "/" + name
+	if !c.in.kind.custom {
+		return c.send(http.MethodPut, path, c.changes.filled(name, change, ""))
+	}
+	status, text, err := c.raw.ask(c.in.ctx, http.MethodPut, path, c.media.contentType, c.media.contentType, c.changes.filled(name, change, c.in.version(name)))
+	if err != nil {
+		return err
+	}
+	version, _ := numberAfter(text, "resourceVersion", 0)
+	if status/100 != 2 || version == "" {
+		return fmt.Errorf("PUT %s: HTTP %d: %.1000s", path, status, text)
+	}
+	c.in.setVersion(name, version)
+	return nil
 }
 
 func (c *prebuilt) list(*lane, int) error {
 	return c.send(http.MethodGet, c.collection+"?labelSelector="+url.QueryEscape(c.in.selector()), nil)
 }
 
+// fill gets the list from the server's own cache, as a reflector does.
+func (c *prebuilt) fill(*lane) error {
+	return c.send(http.MethodGet, c.collection+"?resourceVersion=0&labelSelector="+url.QueryEscape(c.in.selector()), nil)
+}
+
 func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
 }
 
-// follow opens a watch, and starts a goroutine that reads its frames: a length of four bytes, then
-// an event.
+// follow opens a watch, and starts a goroutine that looks for changes in what comes.
 func (c *prebuilt) follow(objects int) error {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(c.in.ctx)
@@ -145,50 +182,70 @@ func (c *prebuilt) follow(objects int) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("watch: %s", response.Status)
 	}
+	c.changed = make(chan string, 1)
+	go c.look(ctx)
 	for range objects {
-		if _, err := c.frame(nil); err != nil {
+		if err := c.seen(nil, "", firstChange); err != nil {
 			return err
 		}
 	}
-	c.changed = make(chan string, 1)
-	go func() {
-		defer close(c.changed)
-		var frame []byte
+	return nil
+}
+
+// look reports the changes on the stream. It does not decode: an event has an object's annotation,
+// with its value after its key, once.
+func (c *prebuilt) look(ctx context.Context) {
+	defer close(c.changed)
+	var text []byte
+	for buffer := make([]byte, 32<<10); ; {
+		n, err := c.stream.Read(buffer)
+		if err != nil {
+			return
+		}
+		text = append(text, buffer[:n]...)
 		for {
-			var err error
-			if frame, err = c.frame(frame); err != nil {
-				return
+			change, rest := numberAfter(text, changeKey, len(firstChange))
+			if change == "" {
+				break
 			}
-			// The annotation's value comes after its key, and is the only text of this width there.
-			_, after, _ := bytes.Cut(frame, []byte(changeKey))
-			if len(after) < 2+len(firstChange) {
-				continue
-			}
+			text = rest
 			select {
-			case c.changed <- string(after[2 : 2+len(firstChange)]):
+			case c.changed <- change:
 			case <-ctx.Done():
 				return
 			}
 		}
-	}()
-	return nil
+		text = append(text[:0], text[max(0, len(text)-len(changeKey)-longest):]...)
+	}
 }
 
-func (c *prebuilt) frame(into []byte) ([]byte, error) {
-	var length [4]byte
-	if _, err := io.ReadFull(c.stream, length[:]); err != nil {
-		return nil, err
+// longest is how far a value's end may be from its key's.
+const longest = 32
+
+// numberAfter finds a key with a value of so many digits, 0 for any number, and returns the value
+// and what comes after it; "" without one. Between key and value are at most 3 bytes, whatever the
+// content type.
+func numberAfter(text []byte, key string, digits int) (value string, rest []byte) {
+	for {
+		_, after, found := bytes.Cut(text, []byte(key))
+		if !found {
+			return "", nil
+		}
+		from := bytes.IndexFunc(after[:min(4, len(after))], isDigit)
+		if from >= 0 {
+			to := from
+			for to < len(after) && isDigit(rune(after[to])) && (digits == 0 || to-from < digits) {
+				to++
+			}
+			if to-from >= digits {
+				return string(after[from:to]), after[to:]
+			}
+		}
+		text = after
 	}
-	n := int(binary.BigEndian.Uint32(length[:]))
-	if n > 1<<20 {
-		return nil, fmt.Errorf("watch: an event of %d bytes", n)
-	}
-	if cap(into) < n {
-		into = make([]byte, n)
-	}
-	_, err := io.ReadFull(c.stream, into[:n])
-	return into[:n], err
 }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 func (c *prebuilt) seen(_ *lane, _, change string) error {
 	ctx, cancel := context.WithTimeout(c.in.ctx, patience)
@@ -199,7 +256,7 @@ func (c *prebuilt) seen(_ *lane, _, change string) error {
 			if !ok {
 				return errors.New("watch: the server ended it")
 			}
-			if strings.Contains(got, change) {
+			if got == change {
 				return nil
 			}
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,10 +14,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"postage/internal/proc"
 	"postage/internal/service/apiserver"
 	"postage/lab"
+	"postage/record"
 )
 
 // patience is how long an event of a watch may take before it counts as lost. Requests have no such
@@ -31,6 +34,8 @@ type spec struct {
 	op       op
 	kind     kind
 	inflight int
+	stock    int  // how many objects the server has from its start
+	plain    bool // a cache is filled by a list and a watch, in place of a WatchList
 }
 
 // instance is an open contender in a case.
@@ -39,22 +44,25 @@ type instance struct {
 	media   media // the row's content type
 	ctx     context.Context
 	reach   reach
-	worker  string  // label workerKey of every object
 	control *client // prepares and checks, in another content type, untimed
 	caller  caller
 	lanes   []lane
 	*lab.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
 	names
-	last int // the size of the last batch
+	last  int // the size of the last batch
+	peaks peaks
 }
 
-// names are those of a worker's objects.
+// names are those of a worker's objects, and its own.
 type names struct {
+	worker string // label workerKey of every object
 	serial atomic.Int64
 	mu     sync.Mutex
 	ready  []string // of objects that exist for the operation
-	loose  []string // of objects that operations may have left behind
+	// versions are the resource versions of objects, by name.
+	versions map[string]string
+	loose    []string // of objects that operations may have left behind
 }
 
 // workerKey is the label that distinguishes a worker's objects from another's.
@@ -68,6 +76,7 @@ type lane struct {
 	changes int
 	last    object   // the last response
 	all     []object // as a list
+	cache   cache.Store
 }
 
 var (
@@ -81,7 +90,7 @@ var (
 
 // newInstance opens a contender. open makes its caller.
 func newInstance(ctx context.Context, s spec, m media, open func(*instance) (caller, error)) (*instance, error) {
-	r, err := reachOf(s.server, s.fsync)
+	r, err := reachOf(s.server, s.fsync, s.stock)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +101,12 @@ func newInstance(ctx context.Context, s spec, m media, open func(*instance) (cal
 	for i := range id {
 		id[i] = byte(rand.Uint32())
 	}
-	in := &instance{spec: s, media: m, ctx: context.WithoutCancel(ctx), reach: r, worker: hex.EncodeToString(id[:])}
-	other := m.other()
-	if in.control, err = openClient(&r.Reach, &s.kind, &other); err != nil {
+	in := &instance{spec: s, media: m, ctx: context.WithoutCancel(ctx), reach: r, names: names{worker: hex.EncodeToString(id[:])}}
+	if s.op.shared {
+		in.worker = "shared"
+	}
+	other := m.other(&s.kind, r.NotServed)
+	if in.control, err = openClient(&r.Reach, in.typed(), &other); err != nil {
 		return nil, err
 	}
 	if err := in.setUp(open); err != nil {
@@ -112,11 +124,16 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 		in.lanes[i] = lane{in: in, next: i, step: in.inflight}
 	}
 	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
-	if err := in.fill(in.op.objects); err != nil {
+	if err := in.fill(max(in.op.objects, in.stock)); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
 	// The first request makes the connection. Several at a time would make several connections.
-	if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
+	if in.op.name == "fill" {
+		err = in.caller.get(&in.lanes[0], in.ready[0])
+	} else {
+		err = in.caller.list(&in.lanes[0], in.op.objects)
+	}
+	if err != nil {
 		return fmt.Errorf("first request: %w", err)
 	}
 	in.caller.tap().on.Store(true) // until the proof is done
@@ -128,19 +145,30 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 
 // object returns the object that the worker creates with a name.
 func (in *instance) object(name, change string) object {
-	return in.kind.make(metav1.ObjectMeta{
+	return in.objectOf(&in.kind, name, change)
+}
+
+func (in *instance) objectOf(k *kind, name, change string) object {
+	return k.make(metav1.ObjectMeta{
 		Name:        name,
 		Labels:      map[string]string{apiserver.Label: in.reach.Namespace, workerKey: in.worker},
 		Annotations: map[string]string{changeKey: change},
 	})
 }
 
+// typed is the kind with objects of its own type, which the second client has.
+func (in *instance) typed() *kind {
+	k := kindByName(in.kind.name)
+	return &k
+}
+
 func (in *instance) selector() string { return workerKey + "=" + in.worker }
 
 // newName returns a name that no object has had. All names have the same width.
-func (in *instance) newName() string {
-	serial := strconv.AppendInt(make([]byte, 0, 16), 100_000_000+in.serial.Add(1), 10)
-	name := in.worker + "-" + string(serial)
+func (in *instance) newName() string { return in.nameOf(in.serial.Add(1)) }
+
+func (in *instance) nameOf(serial int64) string {
+	name := in.worker + "-" + strconv.FormatInt(100_000_000+serial, 10)
 	if !in.kind.namespaced {
 		name = in.reach.Prefix() + name
 	}
@@ -184,20 +212,71 @@ func (in *instance) takeName() (string, bool) {
 }
 
 // fill creates objects until there are want of them.
-func (in *instance) fill(want int) error {
+func (in *instance) fill(want int) (err error) {
 	missing := want - len(in.ready)
 	if missing <= 0 {
 		return nil
 	}
 	names := make([]string, missing)
 	for i := range names {
-		names[i] = in.newName()
+		if names[i] = in.nameOf(int64(i)); !in.op.shared {
+			names[i] = in.newName()
+		}
 	}
 	in.ready = append(in.ready, names...)
+	if in.op.shared {
+		if names, err = in.absent(names); err != nil {
+			return err
+		}
+	}
 	return eachOf(names, func(name string) error {
-		_, err := in.control.create(in.ctx, in.object(name, firstChange), metav1.CreateOptions{})
+		o, err := in.objectOf(in.typed(), name, firstChange), error(nil)
+		if in.op.name == "apply" { // who applies is then the only manager, as usual
+			json := byName("json")
+			o, err = in.control.apply(in.ctx, &json, o)
+		} else {
+			o, err = in.control.create(in.ctx, o, metav1.CreateOptions{})
+		}
+		if in.op.shared && apierrors.IsAlreadyExists(err) {
+			return nil // another worker was faster
+		}
+		if err == nil {
+			in.setVersion(name, o.GetResourceVersion())
+		}
 		return err
 	})
+}
+
+// absent returns the names of shared objects that the server does not have. All workers give them
+// the same names.
+func (in *instance) absent(names []string) ([]string, error) {
+	if _, err := in.control.get(in.ctx, names[len(names)-1]); in.stock > 0 && err == nil {
+		return nil, nil // made when the server was started, the last of them last
+	}
+	there, err := in.control.list(in.ctx, in.selector())
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, o := range there {
+		has[o.GetName()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return has[name] }), nil
+}
+
+func (n *names) version(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.versions[name]
+}
+
+func (n *names) setVersion(name, version string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.versions == nil {
+		n.versions = map[string]string{}
+	}
+	n.versions[name] = version
 }
 
 // sweep deletes what operations have left behind.
@@ -271,8 +350,12 @@ func (in *instance) MinOps() int {
 	return 4 * len(in.lanes)
 }
 
-// Metrics returns the server's memory after the proof, if it is known.
+// Metrics returns the server's memory after the proof, if it is known; of filling a cache, the
+// peaks of the server's and of this process's memory.
 func (in *instance) Metrics() map[string]float64 {
+	if in.peaks.server > 0 {
+		return map[string]float64{"server-peak-rss-B": float64(in.peaks.server), record.PeakMemory: float64(in.peaks.client)}
+	}
 	if in.reach.PID != 0 {
 		if n, err := proc.MemoryOf(in.reach.PID); err == nil {
 			return map[string]float64{"server-rss-B": float64(n)}
@@ -312,6 +395,9 @@ func (in *instance) Close() error {
 }
 
 func (in *instance) removeAll() error {
+	if in.op.shared {
+		return nil
+	}
 	if err := in.remove(append(in.loose, in.ready...)); err != nil {
 		return err
 	}

@@ -10,7 +10,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 
 	"postage/internal/kube/api"
 )
@@ -22,8 +25,13 @@ type kind struct {
 	version    string
 	resource   string
 	namespaced bool
-	make       func(metav1.ObjectMeta) object
-	open       func(c *api.Cluster, namespace string) resource
+	// custom resources have no protobuf, and an update must name the version that it changes.
+	custom bool
+	// dynamic objects are maps, which client-go's dynamic client sends.
+	dynamic bool
+	ops     []string // what is measured of the kind
+	make    func(metav1.ObjectMeta) object
+	open    func(c *api.Cluster, namespace string) resource
 }
 
 // object is any object of an API.
@@ -36,18 +44,29 @@ type resource interface {
 	update(ctx context.Context, o object) (object, error)
 	list(ctx context.Context, selector string) ([]object, error)
 	watch(ctx context.Context, selector string) (watch.Interface, error)
+	// reflected is how client-go's caches read the objects.
+	reflected() *cache.ListWatch
+	patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error)
 	delete(ctx context.Context, name string) error
 }
 
 func kinds() []kind {
+	all := []string{crud, "create", "get", "update", "list100", "watch", "delete"}
 	return []kind{
-		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
+		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, ops: all, make: configMap,
 			open: typedClient(api.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
-		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", make: clusterRole,
+		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: all, make: clusterRole,
 			open: typedClient(api.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
-		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, make: deployment,
+		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, ops: all, make: deployment,
 			open: typedClient(api.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
+		{name: "release", group: api.ReleaseVersion.Group, version: "v1", resource: "releases", namespaced: true, custom: true,
+			ops: []string{crud, "get", "list500", "watch"}, make: release,
+			open: typedClient(api.Releases, func(l *api.ReleaseList) []object { return pointers(l.Items) })},
 	}
+}
+
+func (k *kind) groupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: k.group, Version: k.version}
 }
 
 // collection returns the path of the kind's objects.
@@ -97,6 +116,17 @@ func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error
 
 func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
+}
+
+func (t typed[T, L]) reflected() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return t.api.List(ctx, o) },
+		WatchFuncWithContext: t.api.Watch,
+	}
+}
+
+func (t typed[T, L]) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {
+	return t.api.Patch(ctx, name, pt, body, options)
 }
 
 func (t typed[T, L]) delete(ctx context.Context, name string) error {

@@ -14,6 +14,9 @@ type op struct {
 	// objects is how many objects the worker must have beforehand. A batch of deletes takes them
 	// away.
 	objects int
+	// shared objects are made once on a server, by the first worker that needs them. They are not
+	// removed before the server or the namespace is.
+	shared bool
 	// methods are the methods of its requests, in order.
 	methods string
 }
@@ -42,11 +45,17 @@ func ops() []op {
 		{name: "get", doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
 			return l.in.caller.get(l, l.nextName())
 		}},
-		{name: "update", doc: "changing it", methods: "PUT", objects: few, do: func(l *lane) error {
-			return l.in.caller.update(l, l.nextName(), l.nextChange())
-		}},
+		{name: "update", doc: "changing it", methods: "PUT", objects: few, do: changed},
 		{name: "list100", doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
 			return l.in.caller.list(l, 100)
+		}},
+		{name: "list500", doc: "getting a list of 500", methods: "GET", objects: 500, shared: true, do: func(l *lane) error {
+			return l.in.caller.list(l, 500)
+		}},
+		{name: "apply", doc: "changing it by server-side apply", methods: "PATCH", objects: few, do: changed},
+		{name: "mergepatch", doc: "changing it by a merge patch", methods: "PATCH", objects: few, do: changed},
+		{name: "fill", doc: "filling a cache with all there are, as a controller does when it starts", methods: "GET", shared: true, do: func(l *lane) error {
+			return l.in.caller.fill(l)
 		}},
 		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
 			name, change := l.nextName(), l.nextChange()
@@ -64,6 +73,8 @@ func ops() []op {
 		}},
 	}
 }
+
+func changed(l *lane) error { return l.in.caller.update(l, l.nextName(), l.nextChange()) }
 
 // few objects are enough for operations that keep the objects: two for each lane.
 const few = 16

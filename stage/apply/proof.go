@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const checks = "on the wire, below client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
@@ -18,6 +19,13 @@ const checks = "on the wire, below client-go, each request and each response is 
 // Prove does operations with the same Run. It checks them on the wire, and checks with the second
 // client what they did.
 func (in *instance) Prove(ctx context.Context) error {
+	if in.stock > 0 {
+		done, err := in.alone(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
@@ -38,6 +46,9 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	in.caller.tap().on.Store(false)
+	if in.stock > 0 {
+		return in.measurePeaks(ctx)
+	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
@@ -60,11 +71,18 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	if in.op.name == "watch" && methods(before) != "GET" {
 		return fmt.Errorf("the watch was opened by the requests %q", methods(before))
 	}
+	if in.op.name == "fill" {
+		// The watch that may follow is ended at once.
+		seen = seen[:min(1, len(seen))]
+		if plain := len(seen) == 1 && !seen[0].watch; plain != in.plain {
+			return fmt.Errorf("the cache was filled by a list: %v", plain)
+		}
+	}
 	for _, e := range append(before, seen...) {
 		if in.mistaken != nil {
 			e.accepts = firstType(e.accepts) // "application/json, */*"
 		}
-		if err := e.check(&on); err != nil {
+		if err := e.check(&on, in.sends(&on)); err != nil {
 			return err
 		}
 		if e.proto != "HTTP/2.0" {
@@ -84,6 +102,17 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 		return fmt.Errorf("%d connections, want one that is kept", conns)
 	}
 	return nil
+}
+
+// sends is the content type of the requests that change something.
+func (in *instance) sends(m *media) string {
+	switch in.op.name {
+	case "apply":
+		return string(m.applies)
+	case "mergepatch":
+		return string(types.MergePatchType)
+	}
+	return m.contentType
 }
 
 // firstType returns the first of the types that a request accepts.
@@ -107,7 +136,7 @@ func (in *instance) checkWork(ctx context.Context) error {
 		if in.op.name == "delete" {
 			return nil
 		}
-	case "update", "watch":
+	case "update", "apply", "mergepatch", "watch":
 		changed := map[string]string{}
 		for i := range in.lanes {
 			changed[in.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
@@ -115,7 +144,7 @@ func (in *instance) checkWork(ctx context.Context) error {
 		if err := in.checkNames(ctx, slices.Collect(maps.Keys(changed)), func(name string) string { return changed[name] }); err != nil {
 			return err
 		}
-	case "list100":
+	case "list100", "list500", "fill":
 		return in.checkList()
 	}
 	return in.checkLast()
@@ -152,7 +181,7 @@ func (in *instance) checkLast() error {
 		switch in.op.name {
 		case "get":
 			name = in.ready[i]
-		case "update", "watch":
+		case "update", "apply", "mergepatch", "watch":
 			name, change = in.ready[i], fmt.Sprintf("%08d", l.changes)
 		}
 		if err := in.checkObject(l.last, name, change); err != nil {
@@ -168,6 +197,12 @@ func (in *instance) checkList() error {
 	}
 	for i := range in.lanes {
 		names := map[string]bool{}
+		if in.op.name == "fill" {
+			in.lanes[i].all = nil
+			for _, o := range in.lanes[i].cache.List() {
+				in.lanes[i].all = append(in.lanes[i].all, o.(object))
+			}
+		}
 		for _, o := range in.lanes[i].all {
 			names[o.GetName()] = true
 			if err := in.checkObject(o, o.GetName(), firstChange); err != nil {
@@ -186,8 +221,11 @@ func (in *instance) checkList() error {
 // checkObject compares an object with the object of this name as it was made: everything except the
 // fields that the server adds.
 func (in *instance) checkObject(got object, name, change string) error {
-	want := in.object(name, change)
-	got = got.DeepCopyObject().(object)
+	want := in.objectOf(in.typed(), name, change)
+	got, err := in.typed().typedOf(got.DeepCopyObject().(object))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	if got.GetResourceVersion() == "" || got.GetUID() == "" {
 		return fmt.Errorf("%s: has no resourceVersion and UID of a server", name)
 	}

@@ -29,16 +29,19 @@ type reach struct {
 }
 
 // variable is the environment variable that passes the server's reach to workers.
-func variable(server apiserver.Kind, fsync bool) string {
+func variable(server apiserver.Kind, fsync bool, stock int) string {
 	name := "POSTAGE_APPLY_" + strings.ToUpper(string(server))
 	if fsync {
 		name += "_FSYNC"
 	}
+	if stock > 0 {
+		name += "_STOCK"
+	}
 	return name
 }
 
-func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
-	name := variable(server, fsync)
+func reachOf(server apiserver.Kind, fsync bool, stock int) (r reach, err error) {
+	name := variable(server, fsync, stock)
 	text := os.Getenv(name)
 	if text == "" {
 		return r, fmt.Errorf("there is no server: %s is not set", name)
@@ -51,6 +54,12 @@ func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
 
 // newService returns the run's API server of a kind.
 func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Service {
+	return stocked(use, spec{server: server, fsync: fsync})
+}
+
+// stocked returns a server that has a case's stock of objects.
+func stocked(use *serverFlags, of spec) *lab.Service {
+	server, fsync := of.server, of.fsync
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := apiserver.Options{Kind: server, Fsync: fsync, Log: log}
 		if server == apiserver.User {
@@ -60,7 +69,7 @@ func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Servic
 		if err != nil {
 			return nil, err
 		}
-		running, err := running(ctx, s, variable(server, fsync))
+		running, err := running(ctx, s, &of)
 		if err != nil {
 			return nil, errors.Join(err, s.Stop())
 		}
@@ -69,11 +78,17 @@ func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Servic
 }
 
 // running returns what a server that is up can do.
-func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
+func running(ctx context.Context, s *apiserver.Server, of *spec) (*lab.Running, error) {
 	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
 	refused := map[string]error{}
 	var served []kind
 	for _, k := range kinds() {
+		if k.custom && r.PID != 0 { // nobody's cluster is given a definition
+			if err := installReleases(ctx, &r.Reach); err != nil {
+				refused[k.name] = err
+				continue
+			}
+		}
 		if err := probeKind(ctx, s, &r.Reach, &k); err != nil {
 			refused[k.name] = err
 		} else {
@@ -91,6 +106,14 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 			}
 		}
 	}
+	if of.stock > 0 {
+		if err := refused[of.kind.name]; err != nil {
+			return nil, err
+		}
+		if err := makeStock(ctx, r, *of); err != nil {
+			return nil, fmt.Errorf("make %d objects: %w", of.stock, err)
+		}
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -98,15 +121,14 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 	return &lab.Running{
 		// client-go's gate is for the workers: with it shut, a client that is told to use CBOR
 		// silently sends JSON.
-		Environment: []string{variable + "=" + string(text), gate + "=true"},
+		Environment: []string{variable(of.server, of.fsync, of.stock) + "=" + string(text), gate + "=true"},
 		Serves: func(c *lab.Case, contender *lab.Contender) error {
 			for kind, err := range refused {
 				if record.KeysOf(c.Name).Get("kind") == kind {
 					return err
 				}
 			}
-			as, _ := strings.CutPrefix(contender.Name, "as=")
-			if why := r.NotServed[as]; why != "" {
+			if why := r.NotServed[record.KeysOf(contender.Name).Get("as")]; why != "" {
 				return errors.New(why)
 			}
 			return nil
@@ -117,6 +139,18 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 
 // gate is the environment variable of client-go's feature gate for CBOR.
 const gate = "KUBE_FEATURE_ClientsAllowCBOR"
+
+// makeStock makes the objects that a case's server has from its start.
+func makeStock(ctx context.Context, r reach, s spec) error {
+	in := &instance{spec: s, ctx: ctx, reach: r, names: names{worker: "shared"}}
+	json := byName("json")
+	var err error
+	if in.control, err = openClient(&r.Reach, &s.kind, &json); err != nil {
+		return err
+	}
+	defer in.control.close()
+	return in.fill(s.stock)
+}
 
 // verbs are the permissions that the operations need.
 var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
@@ -132,7 +166,11 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	}
 	defer c.close()
 	// First the permissions, so that nothing is requested without them.
-	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
+	needed := verbs
+	if k.custom {
+		needed = append(needed[:len(needed):len(needed)], "patch")
+	}
+	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, needed...); err != nil {
 		return err
 	}
 	_, err = c.list(ctx, workerKey+"=probe")

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"postage/internal/service/apiserver"
@@ -36,9 +37,9 @@ func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Cas
 		return spec{server: server, op: opByName(operation), kind: kindByName(kind), inflight: 1}
 	}
 	for _, k := range kinds() {
-		for _, o := range ops() {
-			c := clientCase(of(o.name, k.name), relaxed, "")
-			c.Headline = server == apiserver.Generic && o.name == crud && k.name == "configmap"
+		for _, o := range k.ops {
+			c := clientCase(of(o, k.name), relaxed, "")
+			c.Headline = server == apiserver.Generic && o == crud && k.name == "configmap"
 			if k.name == "deployment" {
 				last = append(last, c)
 			} else {
@@ -50,6 +51,10 @@ func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Cas
 		s := of(operation, "configmap")
 		s.inflight = 8
 		first = append(first, clientCase(s, relaxed, "with 8 under way at a time over one connection"))
+	}
+	first = append(first, changeCase(of("update", "release"), relaxed))
+	if server == apiserver.Generic || server == apiserver.Kubernetes {
+		last = append(last, fillCase(use, of("fill", "release")))
 	}
 	if server != apiserver.User { // whose disks are as they are
 		for _, operation := range []string{"create", "get"} {
@@ -91,36 +96,118 @@ func clientCase(s spec, service *lab.Service, more string) lab.Case {
 	}
 	c.Doc += "?"
 	for _, m := range medias() {
-		row := lab.Contender{
-			Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
-			Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
-			Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
-				return opened(newInstance(ctx, s, m, func(in *instance) (caller, error) {
-					c, err := openClient(&in.reach.Reach, &in.kind, &m)
-					if err != nil {
-						return nil, err
-					}
-					return &throughClient{client: c, in: in}, nil
-				}))
-			},
-		}
-		if m.stream == "" && s.op.name == "watch" {
+		row := clientRow(s, m)
+		switch {
+		case m.stream == "" && s.op.name == "watch":
 			row.NotPossible, row.Open = noWatch, nil
+		case m.name == "protobuf" && s.kind.custom:
+			row.NotPossible, row.Open = noProtobuf, nil
 		}
 		c.Contenders = append(c.Contenders, row)
 	}
+	if s.kind.custom {
+		s := s
+		s.kind.make, s.kind.dynamic = untyped(&s.kind), true
+		c.Contenders = append(c.Contenders, clientRow(s, byName("json")), clientRow(s, byName("cbor")))
+	}
+	c.Contenders = append(c.Contenders, floor(s))
+	return c
+}
+
+// clientRow is a content type through client-go.
+func clientRow(s spec, m media) lab.Contender {
+	row := lab.Contender{
+		Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
+		Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
+		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
+			return opened(newInstance(ctx, s, m, func(in *instance) (caller, error) {
+				c, err := openClient(&in.reach.Reach, &in.kind, &m)
+				if err != nil {
+					return nil, err
+				}
+				return &throughClient{client: c, in: in}, nil
+			}))
+		},
+	}
+	if s.kind.dynamic {
+		row.Name += "/client=dynamic"
+		row.Settings["client"] = "dynamic: objects are maps"
+	}
+	return row
+}
+
+// changeCase compares the ways to change a custom resource.
+func changeCase(s spec, service *lab.Service) lab.Case {
+	c := lab.Case{
+		Name:     strings.Replace(s.caseName(), "op=update", "op=change", 1),
+		Doc:      "Which way to change a " + s.kind.name + " is cheapest: replacing it, applying the whole of it, or a merge patch of what changes?",
+		Service:  service,
+		Value:    record.ValueWall,
+		Baseline: "by=update/as=" + baseline,
+	}
+	for _, by := range []string{"update", "apply", "mergepatch"} {
+		for _, as := range []string{"json", "cbor"} {
+			s := s
+			s.op = opByName(by)
+			row := clientRow(s, byName(as))
+			row.Name = "by=" + by + "/" + row.Name
+			row.Settings["by"] = s.op.doc
+			if by == "mergepatch" && as == "cbor" {
+				row.NotPossible, row.Open = "a merge patch is JSON by definition (RFC 7386)", nil
+			}
+			c.Contenders = append(c.Contenders, row)
+		}
+	}
+	c.Contenders = append(c.Contenders, floor(s))
+	return c
+}
+
+// manyObjects is how many objects a large cluster may have of a kind.
+const manyObjects = 10_000
+
+// fillCase compares the ways in which a controller's cache is filled. Its server has the objects
+// from its start, and is this case's alone.
+func fillCase(use *serverFlags, s spec) lab.Case {
+	s.stock = manyObjects
+	c := lab.Case{
+		Name:     fmt.Sprintf("%s/objects=%d", s.caseName(), s.stock),
+		Doc:      fmt.Sprintf("What does it take client and server to fill a controller's cache with %d custom resources, by a list or by a WatchList? (%s, server-peak-rss-B)", s.stock, record.PeakMemory),
+		Batch:    2 * time.Second,
+		Service:  stocked(use, s),
+		Value:    record.ValueWall,
+		Baseline: "how=list/as=" + baseline,
+	}
+	for _, dynamic := range []bool{false, true} {
+		for _, how := range []string{"list", "watchlist"} {
+			for _, as := range []string{"json", "cbor"} {
+				s := s
+				if s.plain = how == "list"; dynamic {
+					s.kind.make, s.kind.dynamic = untyped(&s.kind), true
+				}
+				row := clientRow(s, byName(as))
+				row.Name = "how=" + how + "/" + row.Name
+				row.Settings["how"] = how
+				c.Contenders = append(c.Contenders, row)
+			}
+		}
+	}
+	s.plain = true
 	c.Contenders = append(c.Contenders, floor(s))
 	return c
 }
 
 // floor returns the contender that sends bytes made beforehand.
 func floor(s spec) lab.Contender {
+	m := byName("protobuf")
+	if s.kind.custom {
+		m = byName("cbor")
+	}
 	return lab.Contender{
 		Name: "floor=prebuilt", Floor: true,
 		Checks:   "as the others, but the responses are not decoded",
-		Settings: map[string]string{"floor": "prebuilt", "content-type": byName("protobuf").contentType},
+		Settings: map[string]string{"floor": "prebuilt", "content-type": m.contentType},
 		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
-			return opened(newInstance(ctx, s, byName("protobuf"), openPrebuilt))
+			return opened(newInstance(ctx, s, m, openPrebuilt))
 		},
 	}
 }
@@ -163,24 +250,25 @@ func serializeCase(s subject, decoding bool) lab.Case {
 		Batch:    s.batch,
 		Baseline: "as=" + baseline,
 	}
+	shortest := byName("protobuf")
+	if s.custom {
+		shortest = byName("cbor")
+	}
 	for _, m := range medias() {
-		c.Contenders = append(c.Contenders, lab.Contender{
-			Name: "as=" + m.name, Module: m.module, Checks: serializeChecks,
-			Settings: map[string]string{"as": m.name, "buffer": "reused", "lib": "apimachinery"},
-			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-				in, err := openSerializing(m, s, decoding, env.Seed)
-				if err != nil {
-					return nil, fmt.Errorf("apply: serialize %s as %s: %w", s.name, m.name, err)
-				}
-				return in, nil
-			},
-		})
+		row := serializeRow(s, m, false, decoding)
+		if m.name == "protobuf" && s.custom {
+			row.NotPossible, row.Open = noProtobuf, nil
+		}
+		c.Contenders = append(c.Contenders, row)
+	}
+	if s.custom {
+		c.Contenders = append(c.Contenders, serializeRow(s, byName("json"), true, decoding), serializeRow(s, byName("cbor"), true, decoding))
 	}
 	c.Contenders = append(c.Contenders, lab.Contender{
 		Name: "floor=memcpy", Floor: true, Checks: "the copy has the bytes of the original",
-		Settings: map[string]string{"floor": "memcpy", "bytes": "of protobuf, the shortest"},
+		Settings: map[string]string{"floor": "memcpy", "bytes": "of " + shortest.name + ", the shortest"},
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openSerializing(byName("protobuf"), s, false, env.Seed)
+			in, err := openSerializing(shortest, s, false, false, env.Seed)
 			if err != nil {
 				return nil, fmt.Errorf("apply: serialize %s: %w", s.name, err)
 			}
@@ -188,6 +276,26 @@ func serializeCase(s subject, decoding bool) lab.Case {
 		},
 	})
 	return c
+}
+
+// serializeRow is a serializer, of objects of their own type or of maps.
+func serializeRow(s subject, m media, dynamic, decoding bool) lab.Contender {
+	row := lab.Contender{
+		Name: "as=" + m.name, Module: m.module, Checks: serializeChecks,
+		Settings: map[string]string{"as": m.name, "buffer": "reused", "lib": "apimachinery"},
+		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
+			in, err := openSerializing(m, s, dynamic, decoding, env.Seed)
+			if err != nil {
+				return nil, fmt.Errorf("apply: serialize %s as %s: %w", s.name, m.name, err)
+			}
+			return in, nil
+		},
+	}
+	if dynamic {
+		row.Name += "/client=dynamic"
+		row.Settings["client"] = "dynamic: objects are maps, as on the server"
+	}
+	return row
 }
 
 // opened prevents a nil *instance from becoming an interface that is not nil.

@@ -14,7 +14,7 @@ import (
 )
 
 // Scheme and Codecs are client-go's (k8s.io/client-go/kubernetes/scheme), with five groups of its
-// 53.
+// 53, and [Release].
 var (
 	Scheme = runtime.NewScheme()
 	Codecs = serializer.NewCodecFactory(Scheme)
@@ -22,6 +22,7 @@ var (
 	parameters = runtime.NewParameterCodec(Scheme)
 	groups     = []schema.GroupVersion{
 		appsv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion, batchv1.SchemeGroupVersion, corev1.SchemeGroupVersion, rbacv1.SchemeGroupVersion,
+		ReleaseVersion,
 	}
 )
 
@@ -29,7 +30,7 @@ func init() {
 	// In client-go's order. The first group is the one whose requests' options need no conversion.
 	metav1.AddToGroupVersion(Scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, authorizationv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme,
+		appsv1.AddToScheme, authorizationv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, addReleases,
 	} {
 		utilruntime.Must(add(Scheme))
 	}

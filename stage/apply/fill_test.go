@@ -1,0 +1,74 @@
+package apply
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"postage/record"
+)
+
+// A cache is filled by a list or by a WatchList, as the row says, with what the second client made.
+func TestFill(t *testing.T) {
+	needServer(t)
+	for _, plain := range []bool{false, true} {
+		for _, as := range []string{"json", "cbor"} {
+			t.Run(fmt.Sprintf("plain=%v/as=%s", plain, as), func(t *testing.T) {
+				s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, plain: plain}
+				s.op.objects, s.op.shared = 20, false
+				in := instanceOf(t, s, as)
+				if err := in.Prove(t.Context()); err != nil {
+					t.Error(err)
+				}
+				in.caller.tap().on.Store(true)
+				if err := in.Run(1); err != nil {
+					t.Error(err)
+				}
+				in.plain = !plain
+				wantError(t, in.checkWire(nil, in.caller.tap().take()), fmt.Sprintf("the cache was filled by a list: %v", plain))
+				if err := in.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// The service makes a case's stock, whose rows then measure peaks of memory.
+func TestStock(t *testing.T) {
+	needServer(t)
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("starts a server: POSTAGE_LONG=1")
+	}
+	s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, stock: 300}
+	running, err := stocked(new(serverFlags), s).Start(t.Context(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	for _, as := range []string{"json", "cbor"} {
+		in := instanceOf(t, s, as)
+		if err := in.Prove(t.Context()); err != nil {
+			t.Error(err)
+		}
+		m := in.Metrics()
+		if runtime.GOOS == "linux" && (m["server-peak-rss-B"] < 50<<20 || m[record.PeakMemory] < 10<<20) {
+			t.Errorf("%v", m)
+		}
+		in.ready = append(in.ready, "nobody")
+		wantError(t, in.Prove(t.Context()), "the cache has 300 objects, want 301")
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
