@@ -18,7 +18,7 @@ import (
 	"postage/internal/service/apiserver"
 )
 
-// release is a custom resource of 5 KB as JSON, half of it status.
+// release is a custom resource of 4 KB as JSON, most of it status.
 func release(meta metav1.ObjectMeta) object {
 	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	r := &api.Release{ObjectMeta: meta, Spec: api.ReleaseSpec{
