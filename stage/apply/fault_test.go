@@ -30,8 +30,8 @@ import (
 func TestProofSeesSilentJSON(t *testing.T) {
 	needServer(t)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, false)
-	for _, o := range ops() {
-		in := instanceOf(t, one(o.name), "cbor")
+	for _, name := range kindByName("configmap").ops {
+		in := instanceOf(t, one(name), "cbor")
 		wantError(t, in.Prove(t.Context()), `"application/json", want "application/cbor"`)
 		if err := in.Close(); err != nil {
 			t.Error(err)

@@ -91,7 +91,7 @@ func installReleases(ctx context.Context, r *apiserver.Reach) error {
 	return errors.New("the server does not serve releases, whose definition it has taken")
 }
 
-// apply applies the whole object, as the apply configurations of generated clients do it, whose
+// apply applies the whole of a release, as the apply configurations of generated clients do it, whose
 // content type a feature gate of the whole process sets.
 func (c *client) apply(ctx context.Context, m *media, o object) (object, error) {
 	o.GetObjectKind().SetGroupVersionKind(api.ReleaseVersion.WithKind("Release"))
