@@ -91,8 +91,8 @@ func installReleases(ctx context.Context, r *apiserver.Reach) error {
 	return errors.New("the server does not serve releases, whose definition it has taken")
 }
 
-// apply applies the whole of a release, as the apply configurations of generated clients do it, whose
-// content type a feature gate of the whole process sets.
+// apply applies the whole of a release, as the apply configurations of generated clients do it,
+// whose content type a feature gate of the whole process sets.
 func (c *client) apply(ctx context.Context, m *media, o object) (object, error) {
 	o.GetObjectKind().SetGroupVersionKind(api.ReleaseVersion.WithKind("Release"))
 	marshal := json.Marshal
