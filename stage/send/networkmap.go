@@ -138,9 +138,9 @@ func networkCell(c *verdict.CaseResult) *lab.Cell {
 		Hint: fmt.Sprintf("of http2's time: %.2f to %.2f; %.1f times the CPU time at both ends", best.Ratio.Low, best.Ratio.High, cpuOf(c, best))}
 	switch {
 	case !decided(best):
-		cell.Text = "intervals overlap"
+		cell.Text = "too few blocks"
 		if best.Ratio.Bounded() {
-			cell.Text = fmt.Sprintf("%s %.2f to %.2f: overlap", record.Short(best.Row.Contender), best.Ratio.Low, best.Ratio.High)
+			cell.Text = fmt.Sprintf("%s %.2f to %.2f: undecided", record.Short(best.Row.Contender), best.Ratio.Low, best.Ratio.High)
 		}
 	case best.Verdict == verdict.Slower:
 		cell.Text, cell.Ratio = "http2; "+cell.Text, best.Ratio.Value

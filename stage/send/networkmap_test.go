@@ -44,7 +44,7 @@ func TestNetworkMap(t *testing.T) {
 	for i, want := range []lab.Cell{
 		{Map: title, Column: "20ms", Row: "0% lost", Text: "http2; http3 1.20", Ratio: 1.2},
 		{Map: title, Column: "20ms", Row: "2% lost", Text: "http3 0.55", Ratio: 0.55},
-		{Map: title, Column: "100ms", Row: "0% lost", Text: "http3 0.70 to 1.20: overlap"},
+		{Map: title, Column: "100ms", Row: "0% lost", Text: "http3 0.70 to 1.20: undecided"},
 	} {
 		got := networkCell(cases[i])
 		if got.Hint == "" {
