@@ -61,7 +61,7 @@ What a change would save is that share times a measured ratio: of --record, else
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.seconds, "seconds", 30, "how long to profile servers")
+	flags.IntVar(&f.seconds, "seconds", 30, "how many `seconds` to profile servers")
 	f.sending.registerTrust(flags)
 	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
 	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
@@ -69,6 +69,7 @@ What a change would save is that share times a measured ratio: of --record, else
 	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
 	flags.StringArrayVar(&f.against, "against", nil, "`profile` from before a change: print what moved; may be repeated")
 	flags.Float64SliceVar(&f.requests, "requests", nil, "with --against: how many `requests` the new profiles are of, and the old: NEW,OLD")
+	flags.Lookup("requests").DefValue = "" // not "[]"
 	flags.StringVar(&f.html, "html", "", "write a page to `file`: a bar, a flame graph by owners, the tables")
 	f.register(cmd, "html")
 	cmd.MarkFlagsMutuallyExclusive("against", "html")

@@ -109,12 +109,11 @@ func (t *Owners) formats() map[string]string {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
 		}
 	}
+	plain := maps.Clone(all)
 	for _, o := range t.byPath {
-		if way, _ := strings.CutSuffix(o.Contender, "/"); way != o.Contender {
-			for contender, format := range maps.Clone(all) {
-				if !strings.HasPrefix(contender, o.Contender) && format == strings.TrimSuffix(o.Operation, "*") {
-					all[o.Contender+contender] = format
-				}
+		for contender, format := range plain {
+			if strings.HasSuffix(o.Contender, "/") && format == strings.TrimSuffix(o.Operation, "*") {
+				all[o.Contender+contender] = format
 			}
 		}
 	}
