@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 
 	"postage/record"
@@ -43,19 +42,7 @@ func TestStock(t *testing.T) {
 		t.Skip("starts a server: POSTAGE_LONG=1")
 	}
 	s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, stock: 300}
-	running, err := stocked(new(serverFlags), s).Start(t.Context(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, v := range running.Environment {
-		name, value, _ := strings.Cut(v, "=")
-		t.Setenv(name, value)
-	}
+	started(t, stocked(new(serverFlags), s))
 	for _, as := range []string{"json", "cbor"} {
 		in := instanceOf(t, s, as)
 		if err := in.Prove(t.Context()); err != nil {

@@ -190,22 +190,28 @@ func TestFsync(t *testing.T) {
 		t.Skip("the user's disks are as they are")
 	}
 	t.Setenv("TMPDIR", "/var/tmp") // which is on a disk where /tmp may be in memory
-	running, err := newService(new(serverFlags), testServer(), true).Start(t.Context(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, v := range running.Environment {
-		name, value, _ := strings.Cut(v, "=")
-		t.Setenv(name, value)
-	}
+	started(t, newService(new(serverFlags), testServer(), true))
 	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=on/op=create/kind=configmap/inflight=1")
 	for _, contender := range c.Contenders {
 		works(t, contender)
+	}
+}
+
+// started starts a server for the rest of the test.
+func started(t *testing.T, service *lab.Service) {
+	t.Helper()
+	running, err := service.Start(t.Context(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
 	}
 }
 
