@@ -134,7 +134,7 @@ func (in *instance) settle(ctx context.Context) error {
 			return fmt.Errorf("HTTP %d: %w", status, err)
 		}
 	}
-	const look, still, longest = 100 * time.Millisecond, 2 * time.Second, 15 * time.Second
+	const look, still, longest = 100 * time.Millisecond, 2 * time.Second, 6 * time.Second
 	least, since := int64(0), time.Now()
 	for begun := since; time.Since(since) < still && time.Since(begun) < longest; time.Sleep(look) {
 		now, err := proc.MemoryOf(in.reach.PID)
