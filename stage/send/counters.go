@@ -50,7 +50,11 @@ func (in *instance) keptWord(now greeter.Counters) error {
 		return fmt.Errorf("the server saw %d connections, want the same %d kept", now.Conns, most)
 	}
 	if each := in.spec.connections(); !in.spec.reuse && opened != ops*each {
-		return fmt.Errorf("the server saw %d new connections in %d operations, want %d each", opened, ops, each)
+		want := "one"
+		if each > 1 {
+			want = fmt.Sprint(each)
+		}
+		return fmt.Errorf("the server saw %d new connections in %d operations, want %s each", opened, ops, want)
 	}
 	return nil
 }
