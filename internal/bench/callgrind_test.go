@@ -68,7 +68,7 @@ func TestSizesOnBusyMachine(t *testing.T) {
 	idle := sizesOf([]*half{{of: Benchmark{Took: time.Microsecond, CPU: time.Microsecond}}})
 	busy := sizesOf([]*half{{of: Benchmark{Took: time.Millisecond, CPU: time.Microsecond}}})
 	waits := sizesOf([]*half{{of: Benchmark{Took: 100 * time.Millisecond, CPU: time.Microsecond}}})
-	if idle.many-idle.few != 3000 || busy.many-busy.few != 1000 || waits.many-waits.few != 10 {
+	if idle.many-idle.few != 6000 || busy.many-busy.few != 1000 || waits.many-waits.few != 10 {
 		t.Errorf("idle %+v, busy %+v, one that waits %+v", idle, busy, waits)
 	}
 }
