@@ -17,6 +17,7 @@ type runs struct {
 	now    time.Duration
 	until  time.Duration // of what is now
 	slow   bool
+	waits  float64             // the part of batches during which others have the processor for 30 ms
 	perOp  func(n int) float64 // ns
 }
 
@@ -29,8 +30,12 @@ func (r *runs) Batch(_ context.Context, n int) (*Batch, error) {
 	if r.slow {
 		took = took * 9 / 5
 	}
-	r.now += took
-	return &Batch{WallNS: took.Nanoseconds(), CPUNS: took.Nanoseconds()}, nil
+	wall := took
+	if r.random.Float64() < r.waits {
+		wall += 30 * time.Millisecond
+	}
+	r.now += wall
+	return &Batch{WallNS: wall.Nanoseconds(), CPUNS: took.Nanoseconds()}, nil
 }
 
 // What is linear is said to depend on N neither by chance nor for company, and what is not linear
@@ -38,16 +43,18 @@ func (r *runs) Batch(_ context.Context, n int) (*Batch, error) {
 func TestDependsOnN(t *testing.T) {
 	for name, of := range map[string]struct {
 		perOp func(n int) float64
+		waits float64
 		most  int // warnings in 2,000 benchmarks
 		least int
 	}{
 		"linear":    {perOp: func(int) float64 { return 300 }, most: 1},
 		"quadratic": {perOp: func(n int) float64 { return float64(n) }, most: 2000, least: 2000},
+		"busy":      {perOp: func(n int) float64 { return float64(n) }, waits: 0.2, most: 2000, least: 1970},
 		"set up":    {perOp: func(n int) float64 { return 100 + 7e6/float64(n) }, most: 2000, least: 2000},
 	} {
 		warned := 0
 		for seed := range uint64(2000) {
-			r := &remote{&runs{random: rand.New(rand.NewPCG(1, seed)), perOp: of.perOp}}
+			r := &remote{&runs{random: rand.New(rand.NewPCG(1, seed)), perOp: of.perOp, waits: of.waits}}
 			answer, err := r.calibrate(t.Context(), batchTarget)
 			if err != nil {
 				t.Fatal(err)
