@@ -130,8 +130,10 @@ func (in *instance) settle(ctx context.Context) error {
 	defer raw.close()
 	for range 2 { // what pools hold is garbage at the second
 		status, _, err := raw.ask(ctx, http.MethodGet, "/debug/pprof/heap?gc=1", "", "*/*", nil)
-		if err != nil || status != http.StatusOK {
-			return fmt.Errorf("HTTP %d: %w", status, err)
+		if err != nil {
+			return err
+		} else if status != http.StatusOK {
+			return fmt.Errorf("HTTP %d", status)
 		}
 	}
 	const look, still, longest = 100 * time.Millisecond, 2 * time.Second, 6 * time.Second
