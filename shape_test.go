@@ -22,7 +22,6 @@ const (
 
 // longFuncs are the functions that may be longer: at most ten, and fewer are better.
 var longFuncs = []string{
-	"cli/accuracy.go accuracy",
 	"cli/doctor.go doctorCommand",
 	"internal/bench/overlay.go overlay",
 	"internal/bench/profile.go Profile",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -16,10 +17,11 @@ import (
 	"postage/record"
 )
 
-// turnsOfAccuracy are how often each row is measured alone, for plainFor a turn.
+// turnsOfAccuracy are how often each row and its baseline are measured alone, for plainFor a turn.
+// Short turns meet the same machine; a turn is long beside what lies between two collections.
 const (
-	turnsOfAccuracy = 5
-	plainFor        = time.Second
+	turnsOfAccuracy = 24
+	plainFor        = 200 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints
@@ -36,52 +38,77 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	results, baselines := map[string]*verdict.Result{}, map[string]string{}
-	for _, c := range verdict.Analyze(rec).Cases {
-		for _, r := range c.Rows {
-			if r.CodeOp != nil && r != c.Control && c.Baseline != nil {
-				results[r.Row.Name], baselines[r.Row.Name] = r, c.Baseline.Row.Name
-			}
-		}
-	}
-	entries := slices.DeleteFunc(all, func(e lab.Entry) bool { return results[e.Row()] == nil })
 	command, err := proc.Self("worker")
 	if err != nil {
 		return err
 	}
-	say(cmd, "%d rows alone, %d turns of %v each", len(entries), turnsOfAccuracy, plainFor)
-	c := lab.Conductor{Command: command}
-	figures, err := c.Plain(cmd.Context(), entries, rec, turnsOfAccuracy, plainFor)
-	if err != nil {
-		return err
+	entries := map[string]lab.Entry{}
+	for _, e := range all {
+		entries[e.Row()] = e
 	}
-	w := cmd.OutOrStdout()
-	within, near, of := 0, 0, 0
-	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (its turns)")
-	for _, e := range entries {
-		r, alone := results[e.Row()], figures[e.Row()]
-		fmt.Fprintf(w, "%-52s %9.4g %9.4g  ", e.Row(), r.NSOp.Value, stats.Median(alone))
-		if r.Ratio == nil {
-			fmt.Fprintln(w, 1)
-			continue
+	checks := slices.DeleteFunc(costed(rec), func(c check) bool { return entries[c.row.Row.Name].Contender.Name == "" })
+	say(cmd, "%d rows alone and their baselines, %d turns of %v each", len(checks), turnsOfAccuracy, plainFor)
+	w, conductor := cmd.OutOrStdout(), lab.Conductor{Command: command}
+	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (95% interval)")
+	var sum accurate
+	for _, c := range checks {
+		row, base, err := conductor.Plain(cmd.Context(), entries[c.row.Row.Name], entries[c.baseline], rec, turnsOfAccuracy, plainFor)
+		if err != nil {
+			return err
 		}
-		// What slows the machine as a whole slows the baseline's turn too.
-		var ratios []float64
-		for turn, ns := range alone {
-			ratios = append(ratios, ns/figures[baselines[e.Row()]][turn])
-		}
-		slices.Sort(ratios)
-		of++
-		mark := ""
-		if r.Ratio.Low <= ratios[len(ratios)-1] && ratios[0] <= r.Ratio.High {
-			within, mark = within+1, ", agrees"
-		}
-		middle := stats.Median(ratios)
-		if math.Abs(r.Ratio.Value/middle-1) < 0.05 {
-			near++
-		}
-		fmt.Fprintf(w, "%-25s %.3g (%.3g to %.3g)%s\n", report.RatioText(r.Ratio.Interval), middle, ratios[0], ratios[len(ratios)-1], mark)
+		sum.add(w, c.row, row, base)
 	}
-	fmt.Fprintf(w, "%d of %d ratios agree within both intervals, %d within 5%%\n", within, of, near)
+	fmt.Fprintln(w, sum)
 	return nil
+}
+
+// check is a row whose ratio a record has.
+type check struct {
+	row      *verdict.Result
+	baseline string
+}
+
+// costed are a record's rows that have a ratio of costs.
+func costed(rec *record.Record) (checks []check) {
+	for _, c := range verdict.Analyze(rec).Cases {
+		for _, r := range c.Rows {
+			if r.CodeOp != nil && r.Ratio != nil && r != c.Control && c.Baseline != nil {
+				checks = append(checks, check{r, c.Baseline.Row.Name})
+			}
+		}
+	}
+	return checks
+}
+
+// accurate counts how the ratios of a record stand to those of the rows alone.
+type accurate struct{ all, agree, near, far int }
+
+func (a accurate) String() string {
+	return fmt.Sprintf("%d of %d ratios agree within both intervals; %d are within 5%%, %d are not, and of %d the intervals are too wide to tell",
+		a.agree, a.all, a.near, a.far, a.all-a.near-a.far)
+}
+
+// add compares a row's ratio with that of the turns alone, in ns an operation. It is within 5%
+// where both estimates are and the interval alone is as narrow; it is not where even that
+// interval's nearer end is further away.
+func (a *accurate) add(w io.Writer, r *verdict.Result, row, base []float64) {
+	apart := make([]float64, len(row))
+	for turn := range row {
+		apart[turn] = math.Log(row[turn] / base[turn])
+	}
+	shift := stats.Paired(apart, 0.05)
+	alone := verdict.Interval{Value: math.Exp(shift.Value), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
+	a.all++
+	switch off := math.Abs(math.Log(r.Ratio.Value / alone.Value)); {
+	case r.Ratio.Value < alone.Low/1.05 || r.Ratio.Value > alone.High*1.05:
+		a.far++
+	case off < math.Log(1.05) && alone.High/alone.Low < 1.1:
+		a.near++
+	}
+	mark := ""
+	if r.Ratio.Low <= alone.High && alone.Low <= r.Ratio.High {
+		a.agree++
+		mark = ", agrees"
+	}
+	fmt.Fprintf(w, "%-52s %9.4g %9.4g  %-25s %s%s\n", r.Row.Name, r.NSOp.Value, stats.Median(row), report.RatioText(r.Ratio.Interval), report.RatioText(alone), mark)
 }

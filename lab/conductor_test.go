@@ -15,6 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/internal/proc"
+	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -420,6 +421,22 @@ func TestBudgetIsKept(t *testing.T) {
 	// Not a claim about speed: a run without a budget would go on for 56 blocks.
 	if elapsed := time.Since(start); elapsed > 20*time.Second {
 		t.Errorf("took %v with a budget of 3 s", elapsed)
+	}
+}
+
+// Alone, in turns with its baseline, a row of eight times the work takes eight times its time.
+func TestPlain(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=plain")
+	byName := map[string]Entry{}
+	for _, e := range entries {
+		byName[e.Contender.Name] = e
+	}
+	row, base, err := testConductor(t).Plain(context.Background(), byName["is=eightfold"], byName["is=base"], rec, 8, 20*time.Millisecond)
+	if err != nil || len(row) != 8 || len(base) != 8 {
+		t.Fatalf("%v and %v, %v", row, base, err)
+	}
+	if ratio := stats.Median(row) / stats.Median(base); ratio < 6 || ratio > 10 {
+		t.Errorf("%.2f times its baseline alone, want about 8", ratio)
 	}
 }
 

@@ -3,59 +3,75 @@ package lab
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"postage/internal/proc"
 	"postage/record"
 )
 
-// Plain is what an operation of each entry costs in CPU time, in ns, where it is alone: in a
-// process of the record's world that does nothing but many operations in one go, with no clock read
-// between them. The entries take turns, each for about so long a turn; there is a figure a turn. It
-// is how the costs of a record are checked (docs/method.md).
-func (c *Conductor) Plain(ctx context.Context, entries []Entry, rec *record.Record, turns int, each time.Duration) (map[string][]float64, error) {
+// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns a turn, where
+// each is alone: in a process of the record's world that does nothing but many operations in one
+// go, with no clock read between them. The two take turns, each for about so long a turn, so that
+// what slows the machine for a while slows both. It is how the costs of a record are checked
+// (docs/method.md).
+func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base []float64, err error) {
 	r := &run{Conductor: c, rec: rec}
-	figures := map[string][]float64{}
+	var sides [2]alone
+	for i, e := range []Entry{e, baseline} {
+		if sides[i], err = r.alone(ctx, e, each); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", e.Row(), err)
+		}
+		defer sides[i].child.Kill()
+	}
 	for range turns {
-		for i := range entries {
-			ns, err := r.plain(ctx, &entries[i], each)
-			if err != nil {
-				return figures, fmt.Errorf("%s: %w", entries[i].Row(), err)
+		for i := range sides {
+			if err := sides[i].turn(ctx, r, each); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", sides[i].row, err)
 			}
-			figures[entries[i].Row()] = append(figures[entries[i].Row()], ns)
 		}
 	}
-	return figures, nil
+	return sides[0].ns, sides[1].ns, nil
 }
 
-func (r *run) plain(ctx context.Context, e *Entry, each time.Duration) (float64, error) {
-	child, err := r.process(ctx, e, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer child.Kill()
-	if _, err := r.ready(ctx, child, e); err != nil {
-		return 0, err
-	}
-	answer, err := child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
-	if err != nil {
-		return 0, err
-	}
-	n := max(1, int(float64(answer.N)*each.Seconds()/batchTarget.Seconds()))
-	if answer, err = child.ask(ctx, request{Op: opPlain, N: n}, r.batchPatience(each)); err != nil {
-		return 0, err
-	}
-	return float64(answer.Batch.CPUNS) / float64(n), nil
+// alone is a contender in a plain process of its own.
+type alone struct {
+	row   string
+	child answerer
+	n     int // operations of a turn
+	ns    []float64
 }
 
-// plain does n operations in one go, after a fifth as many that do not count, and takes the CPU
-// time of the whole process.
+// alone starts and proves one, and has it do a turn that does not count.
+func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
+	if a.child, err = r.process(ctx, &e, 0); err != nil {
+		return a, err
+	}
+	a.row = e.Row()
+	if _, err = r.ready(ctx, a.child, &e); err == nil {
+		var answer reply
+		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
+		a.n = max(1, int(float64(answer.N)*each.Seconds()/batchTarget.Seconds()))
+	}
+	if err == nil {
+		err = a.turn(ctx, r, each)
+	}
+	if a.ns = nil; err != nil {
+		a.child.Kill()
+	}
+	return a, err
+}
+
+func (a *alone) turn(ctx context.Context, r *run, each time.Duration) error {
+	answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
+	if err == nil {
+		a.ns = append(a.ns, float64(answer.Batch.CPUNS)/float64(a.n))
+	}
+	return err
+}
+
+// plain does n operations in one go, and takes the CPU time of the whole process. Collections fall
+// where they fall: one forced before would leave out half a one at the end of each turn.
 func (w *worker) plain(n int) (*Batch, error) {
-	if err := w.instance.Run(max(1, n/5)); err != nil {
-		return nil, err
-	}
-	runtime.GC()
 	before, known := proc.CPU()
 	if err := w.instance.Run(n); err != nil {
 		return nil, err
