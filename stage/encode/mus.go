@@ -12,13 +12,14 @@ import (
 //encodegen:rows mus codec=mus: musFormat(k.Plain, k.Mus)
 func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) contender[M] {
 	return &codec[M, M]{
-		name:     "codec=mus",
-		module:   "github.com/mus-format/mus-go",
-		form:     form,
-		can:      []op{opEncode, opDecode},
-		damage:   damageUnbounded,
-		utf8:     "kept",
-		settings: map[string]string{"buffer": "kept", "schema": "not in the message"},
+		name:       "codec=mus",
+		module:     "github.com/mus-format/mus-go",
+		form:       form,
+		can:        []op{opEncode, opDecode},
+		damage:     damageUnbounded,
+		utf8:       "kept",
+		impossible: map[op]string{opNewer: byOrder, opOlder: byOrder},
+		settings:   map[string]string{"buffer": "kept", "schema": "not in the message"},
 		loops: loops[M, M]{
 			encode: func(r *run[M, M], n int) error {
 				for range n {

@@ -264,18 +264,36 @@ func (p *packing[M, V]) Metrics() map[string]float64 {
 
 func (p *packing[M, V]) Close() error { return nil }
 
-// choosePacked leaves out packed messages unless a pattern names them.
-func choosePacked(c *lab.Choice) error {
-	asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(opPack)) }
+// An extra is part of the stage that is measured only if a pattern names it, by one of some words.
+type extra struct {
+	words []string
+	has   func(keys record.Keys) bool
+	note  string
+}
+
+var packedOnes = extra{
+	words: []string{string(opPack)},
+	has:   func(keys record.Keys) bool { return keys.Get("op") == string(opPack) },
+	note:  "encode: without packed messages; op=pack measures them",
+}
+
+// leave leaves the extra out of a choice.
+func (x *extra) leave(c *lab.Choice) {
+	asked := func(pattern string) bool {
+		return pattern == lab.All || slices.ContainsFunc(x.words, func(word string) bool { return strings.Contains(pattern, word) })
+	}
 	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
-		return nil
+		return
 	}
 	rows := len(c.Entries)
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
-		return record.KeysOf(e.Case.Name).Get("op") == string(opPack)
-	})
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return x.has(record.KeysOf(e.Case.Name)) })
 	if len(c.Entries) < rows {
-		c.Note = "encode: without packed messages; op=pack measures them"
+		c.Note = strings.TrimPrefix(c.Note+"\n"+x.note, "\n")
 	}
+}
+
+// choosePacked leaves out packed messages.
+func choosePacked(c *lab.Choice) error {
+	packedOnes.leave(c)
 	return nil
 }

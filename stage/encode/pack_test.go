@@ -165,8 +165,8 @@ func TestPackProofSees(t *testing.T) {
 	}
 }
 
-// Packed messages are measured only if a pattern names them.
-func TestChoosePacked(t *testing.T) {
+// Packed messages, and those of two versions, are measured only if a pattern names them.
+func TestChoose(t *testing.T) {
 	entries := lab.Entries([]lab.Suite{Suite()})
 	for pattern, want := range map[string]string{
 		"":                                 "others",
@@ -175,8 +175,10 @@ func TestChoosePacked(t *testing.T) {
 		"Encode/op=pack":                   "packed",
 		"Encode/msg=tiny/pack=zstd*":       "packed",
 		"/pack:s2":                         "packed",
-		lab.All:                            "both",
-		"Encode/msg=tiny/op=pack,validate": "both",
+		lab.All:                            "others packed versions",
+		"Encode/msg=tiny/op=pack,validate": "others packed",
+		"Encode/op=forward":                "versions",
+		"msg=notice":                       "versions",
 	} {
 		var patterns []string
 		if pattern != "" {
@@ -187,23 +189,27 @@ func TestChoosePacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		choice := &lab.Choice{Entries: selected, Patterns: patterns}
-		if err := choosePacked(choice); err != nil {
+		if err := choose(choice); err != nil {
 			t.Fatal(err)
 		}
-		var packed, others bool
+		var got []string
 		for _, e := range choice.Entries {
-			if strings.Contains(e.Case.Name, "/op=pack/") {
-				packed = true
-			} else {
-				others = true
+			kind := "others"
+			switch {
+			case strings.Contains(e.Case.Name, "/op=pack/"):
+				kind = "packed"
+			case strings.Contains(e.Case.Name, "/msg=notice/"):
+				kind = "versions"
 			}
+			got = append(got, kind)
 		}
-		if got := map[[2]bool]string{{true, false}: "packed", {false, true}: "others", {true, true}: "both"}[[2]bool{packed, others}]; got != want {
+		slices.Sort(got)
+		if got := strings.Join(slices.Compact(got), " "); got != want {
 			t.Errorf("%q measures %s, want %s", pattern, got, want)
 		}
 	}
 	choice := &lab.Choice{Entries: slices.Clone(entries), Resumed: true}
-	if err := choosePacked(choice); err != nil || len(choice.Entries) != len(entries) {
+	if err := choose(choice); err != nil || len(choice.Entries) != len(entries) {
 		t.Error("a run that is gone on with loses rows")
 	}
 }

@@ -45,9 +45,12 @@ func (in *instance[M, V]) Prove(ctx context.Context) error {
 	}
 	in.run.next = 0
 	var err error
-	if in.op == opEncode {
+	switch in.op {
+	case opEncode:
 		err = in.proveEncode(ctx)
-	} else {
+	case opForward:
+		err = in.proveForward(ctx)
+	default:
 		err = in.proveDecode(ctx)
 	}
 	in.run.next = 0

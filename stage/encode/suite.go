@@ -87,26 +87,10 @@ func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 		if o == opSome && msg.some == nil {
 			continue
 		}
-		doc := question(o, msg.doc)
-		if msg.foreign {
-			if o != opEncode && o != opDecode {
-				continue // these need generated code
-			}
-			doc = "What does it cost to " + string(o) + " " + msg.doc + "?"
+		if msg.foreign && o != opEncode && o != opDecode {
+			continue // these need generated code
 		}
-		c := lab.Case{
-			Name:     "Encode/msg=" + msg.name + "/op=" + string(o),
-			Doc:      doc,
-			Headline: msg.headline && (o == opEncode || o == opDecode),
-			Baseline: baseline,
-		}
-		if c.Headline {
-			c.First = firstLook
-		}
-		for _, contender := range rows {
-			c.Contenders = append(c.Contenders, contender.rows(msg, o)...)
-		}
-		out = append(out, c)
+		out = append(out, caseOf(msg, rows, o))
 	}
 	for _, contender := range rows {
 		if c := contender.packCase(msg); c != nil {
@@ -116,8 +100,34 @@ func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	return out
 }
 
+// caseOf returns the case of a message and an operation.
+func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
+	c := lab.Case{
+		Name:     "Encode/msg=" + msg.name + "/op=" + string(o),
+		Doc:      question(o, msg.doc),
+		Headline: msg.headline && (o == opEncode || o == opDecode),
+		Baseline: baseline,
+	}
+	if msg.foreign {
+		c.Doc = "What does it cost to " + string(o) + " " + msg.doc + "?"
+	}
+	if c.Headline {
+		c.First = firstLook
+	}
+	for _, contender := range rows {
+		c.Contenders = append(c.Contenders, contender.rows(msg, o)...)
+	}
+	return c
+}
+
 func question(o op, doc string) string {
 	switch o {
+	case opForward:
+		return "What does it cost an old program to pass on " + doc + " that a new one wrote: to decode it, read two of its fields, and encode it again?"
+	case opNewer:
+		return "What does it cost an old program to decode " + doc + " that a new one wrote, and to read every field that it knows?"
+	case opOlder:
+		return "What does it cost a new program to decode " + doc + " that an old one wrote, and to read every field?"
 	case opEncode:
 		return "What does it cost to encode " + doc + "?"
 	case opSome:
