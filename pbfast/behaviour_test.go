@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"postage/pbfast"
-	"postage/pbfast/internal/differ"
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
@@ -92,7 +91,7 @@ func TestExtensions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := differ.TheirBytes(outer); err != nil || !bytes.Equal(data, want) || proto.Size(outer) != len(want) {
+	if want, err := theirBytes(outer); err != nil || !bytes.Equal(data, want) || proto.Size(outer) != len(want) {
 		t.Fatalf("encoded to %x, protobuf-go's %x, %v", data, want, err)
 	}
 	for name, decode := range map[string]func([]byte, *proto2.TestAllTypesProto2) error{
@@ -140,7 +139,7 @@ func TestConcurrentMarshal(t *testing.T) {
 // rules not in proto2.
 func TestUTF8(t *testing.T) {
 	const bad = "a\xffb"
-	for _, m := range []differ.Message{
+	for _, m := range []message{
 		&proto3.TestAllTypesProto3{OptionalString: bad},
 		&proto3.TestAllTypesProto3{OptionalString: strings.Repeat("a", 40) + bad},
 		&proto3.TestAllTypesProto3{RepeatedString: []string{bad}},

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"postage/pbfast"
-	"postage/pbfast/internal/differ"
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/edition2023opaque"
 	"postage/pbfast/internal/testmessages/memory"
@@ -20,7 +19,7 @@ import (
 	"postage/pbfast/internal/testmessages/proto3opaque"
 )
 
-var subjects = []differ.Message{
+var subjects = []message{
 	(*proto2.TestAllTypesProto2)(nil),
 	(*proto3.TestAllTypesProto3)(nil),
 	(*edition2023.TestAllTypesEdition2023)(nil),
@@ -53,18 +52,18 @@ func TestAgreesWithProtobuf(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(19, 0))
 			var before, used []byte
 			for range rounds {
-				m := differ.Fresh(subject)
-				differ.Fill(rnd, m.ProtoReflect(), 3)
-				data, err := differ.TheirBytes(m)
+				m := fresh(subject)
+				fill(rnd, m.ProtoReflect(), 3)
+				data, err := theirBytes(m)
 				if err != nil {
 					t.Fatal(err)
 				}
-				differ.Compare(t, subject, nil, used, data)
-				differ.Compare(t, subject, before, used, data)
+				compare(t, subject, nil, used, data)
+				compare(t, subject, before, used, data)
 				for range 20 {
-					differ.Compare(t, subject, nil, used, differ.Damage(rnd, data))
+					compare(t, subject, nil, used, damage(rnd, data))
 				}
-				differ.Compare(t, subject, before, used, differ.Damage(rnd, data))
+				compare(t, subject, before, used, damage(rnd, data))
 				before, used = data, data
 			}
 		})
@@ -119,8 +118,8 @@ func TestCorners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, subject := range subjects {
-				differ.Compare(t, subject, nil, nil, data)
-				differ.Compare(t, subject, data[:0], nil, data)
+				compare(t, subject, nil, nil, data)
+				compare(t, subject, data[:0], nil, data)
 			}
 		})
 	}

@@ -3,8 +3,6 @@ package pbfast_test
 import (
 	"math/rand/v2"
 	"testing"
-
-	"postage/pbfast/internal/differ"
 )
 
 // What protobuf-go accepts is accepted, and means the same.
@@ -12,9 +10,9 @@ func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	for which, subject := range subjects {
 		for range 8 {
-			m := differ.Fresh(subject)
-			differ.Fill(rnd, m.ProtoReflect(), 2)
-			data, err := differ.TheirBytes(m)
+			m := fresh(subject)
+			fill(rnd, m.ProtoReflect(), 2)
+			data, err := theirBytes(m)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -22,6 +20,6 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which byte, data []byte) {
-		differ.Compare(t, subjects[int(which)%len(subjects)], nil, nil, data)
+		compare(t, subjects[int(which)%len(subjects)], nil, nil, data)
 	})
 }

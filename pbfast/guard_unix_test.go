@@ -7,8 +7,6 @@ import (
 	"os"
 	"syscall"
 	"testing"
-
-	"postage/pbfast/internal/differ"
 )
 
 // Input that ends where memory ends is not read beyond: a read there would end the process.
@@ -25,24 +23,24 @@ func TestInputEndsAtUnmappedPage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range 60 {
 		for _, subject := range subjects {
-			m := differ.Fresh(subject)
-			differ.Fill(rnd, m.ProtoReflect(), 2)
-			data, err := differ.TheirBytes(m)
+			m := fresh(subject)
+			fill(rnd, m.ProtoReflect(), 2)
+			data, err := theirBytes(m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if rnd.IntN(2) == 0 {
-				data = differ.Damage(rnd, data)
+				data = damage(rnd, data)
 			}
 			if len(data) > 16*page {
 				continue
 			}
 			input := memory[16*page-len(data) : 16*page : 16*page]
 			copy(input, data)
-			for _, decode := range []func(differ.Message, []byte) error{
-				differ.Message.Unmarshal, differ.Message.UnmarshalOwn, differ.Message.UnmarshalAlias, differ.Message.UnmarshalVT,
+			for _, decode := range []func(message, []byte) error{
+				message.Unmarshal, message.UnmarshalOwn, message.UnmarshalAlias, message.UnmarshalVT,
 			} {
-				m := differ.Fresh(subject)
+				m := fresh(subject)
 				if decode(m, input) == nil {
 					if _, err := m.MarshalVT(); err != nil {
 						t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/protobuf/runtime/protoiface"
 
 	"postage/pbfast"
-	"postage/pbfast/internal/differ"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
 	"postage/pbfast/internal/testmessages/proto3"
@@ -232,8 +231,8 @@ func TestMemoryKeptByParts(t *testing.T) {
 		theirs := kept(func() proto.Message { return new(memoryplain.Whole) }, proto.Unmarshal, part)
 		for way, decode := range map[string]func([]byte, proto.Message) error{
 			"proto.Unmarshal": proto.Unmarshal,
-			"UnmarshalVT":     func(data []byte, m proto.Message) error { return m.(differ.Message).UnmarshalVT(data) },
-			"UnmarshalOwn":    func(data []byte, m proto.Message) error { return m.(differ.Message).UnmarshalOwn(data) },
+			"UnmarshalVT":     func(data []byte, m proto.Message) error { return m.(message).UnmarshalVT(data) },
+			"UnmarshalOwn":    func(data []byte, m proto.Message) error { return m.(message).UnmarshalOwn(data) },
 		} {
 			ours := kept(whole, decode, part)
 			t.Logf("%s of a message of %d bytes, %s: keeps %d bytes, with protobuf-go %d", name, len(data), way, ours, theirs)
@@ -272,7 +271,7 @@ func TestShareOptions(t *testing.T) {
 		}
 		var part any
 		_, live := allocated(func() {
-			input, m := bytes.Clone(data), differ.Fresh(c.m)
+			input, m := bytes.Clone(data), fresh(c.m)
 			if err := proto.Unmarshal(input, m); err != nil {
 				t.Fatal(err)
 			}

@@ -255,12 +255,17 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 			put(file.GetName(), file.GetContent())
 		}
 	}
-	all := "package schemas\n\nimport (\n"
+	all := "package pbfast_test\n\nimport (\n"
 	for path := range imports {
 		all += fmt.Sprintf("_ %q\n", path)
 	}
 	put("all_test.go", all+")\n")
-	put("schemas_test.go", strings.ReplaceAll(read(filepath.Join("testdata", "schemas", "schemas_test.go.txt")), `"postage/pbfast`, `"`+module))
+	for name, from := range map[string]string{
+		"schemas_test.go": filepath.Join("testdata", "schemas", "schemas_test.go.txt"),
+		"differ_test.go":  filepath.Join(self, "differ_test.go"),
+	} {
+		put(name, strings.ReplaceAll(read(from), `"postage/pbfast`, `"`+module))
+	}
 	for _, tags := range []string{"", "protoopaque"} {
 		args := []string{"test", "-mod=mod", "-trimpath", "-vet=off", "-v", "-tags", tags, "."}
 		cmd := exec.Command("go", args...)

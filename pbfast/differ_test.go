@@ -1,6 +1,4 @@
-// Package differ holds generated code to protobuf-go's own: what is accepted, what it means, and
-// the bytes of its encoding.
-package differ
+package pbfast_test
 
 import (
 	"bytes"
@@ -19,8 +17,8 @@ import (
 	"postage/pbfast/runtime"
 )
 
-// A Message has the methods that protoc-gen-pbfast makes.
-type Message interface {
+// A message has the methods that protoc-gen-pbfast makes.
+type message interface {
 	proto.Message
 	SizeOf() int
 	MarshalAppend([]byte) ([]byte, error)
@@ -33,11 +31,11 @@ type Message interface {
 	MarshalVT() ([]byte, error)
 }
 
-// Fresh returns a new message of the same type.
-func Fresh[M proto.Message](m M) M { return m.ProtoReflect().Type().New().Interface().(M) }
+// fresh returns a new message of the same type.
+func fresh[M proto.Message](m M) M { return m.ProtoReflect().Type().New().Interface().(M) }
 
-// Theirs merges data into m by protobuf-go's own code.
-func Theirs(data []byte, m proto.Message, o proto.UnmarshalOptions) error {
+// theirs merges data into m by protobuf-go's own code.
+func theirs(data []byte, m proto.Message, o proto.UnmarshalOptions) error {
 	in := protoiface.UnmarshalInput{Message: m.ProtoReflect(), Buf: data, Resolver: protoregistry.GlobalTypes, Depth: o.RecursionLimit}
 	if o.DiscardUnknown {
 		in.Flags |= protoiface.UnmarshalDiscardUnknown
@@ -53,8 +51,8 @@ func Theirs(data []byte, m proto.Message, o proto.UnmarshalOptions) error {
 	return err
 }
 
-// TheirBytes encodes m by protobuf-go's own code, deterministically.
-func TheirBytes(m proto.Message) ([]byte, error) {
+// theirBytes encodes m by protobuf-go's own code, deterministically.
+func theirBytes(m proto.Message) ([]byte, error) {
 	r := m.ProtoReflect()
 	flags := protoiface.MarshalDeterministic
 	methods := runtime.Original(r)
@@ -63,9 +61,9 @@ func TheirBytes(m proto.Message) ([]byte, error) {
 	return out.Buf, err
 }
 
-// Compare decodes data into copies of a message, in every way, and holds all to protobuf-go. before
+// compare decodes data into copies of a message, in every way, and holds all to protobuf-go. before
 // is what the message holds already, if not nil, and used what one that is used again held.
-func Compare(t testing.TB, subject Message, before, used, data []byte) {
+func compare(t testing.TB, subject message, before, used, data []byte) {
 	t.Helper()
 	for _, o := range []proto.UnmarshalOptions{
 		{Merge: true, AllowPartial: true},
@@ -77,14 +75,14 @@ func Compare(t testing.TB, subject Message, before, used, data []byte) {
 		if o.RecursionLimit > 0 && os.Getenv("POSTAGE_OLDEST") != "" {
 			continue // the oldest protobuf-go forgets some levels of messages with the opaque API
 		}
-		want, got := Fresh(subject), Fresh(subject)
+		want, got := fresh(subject), fresh(subject)
 		if before != nil {
-			if Theirs(before, want, proto.UnmarshalOptions{AllowPartial: true}) != nil || Theirs(before, got, proto.UnmarshalOptions{AllowPartial: true}) != nil {
+			if theirs(before, want, proto.UnmarshalOptions{AllowPartial: true}) != nil || theirs(before, got, proto.UnmarshalOptions{AllowPartial: true}) != nil {
 				t.Fatal("the message before does not decode")
 			}
 		}
 		input := bytes.Clone(data)
-		wantErr, gotErr := Theirs(data, want, o), o.Unmarshal(input, got)
+		wantErr, gotErr := theirs(data, want, o), o.Unmarshal(input, got)
 		what := fmt.Sprintf("%T, %+v", subject, o)
 		if (wantErr == nil) != (gotErr == nil) {
 			t.Fatalf("%s: %x\nbefore %x\nerror %v, protobuf-go has %v", what, data, before, gotErr, wantErr)
@@ -101,16 +99,16 @@ func Compare(t testing.TB, subject Message, before, used, data []byte) {
 	}
 }
 
-// methods is Compare for the methods on messages.
-func methods(t testing.TB, subject Message, used, data []byte) {
+// methods is compare for the methods on messages.
+func methods(t testing.TB, subject message, used, data []byte) {
 	t.Helper()
-	want := Fresh(subject)
-	wantErr := Theirs(data, want, proto.UnmarshalOptions{})
-	for name, decode := range map[string]func(Message, []byte) error{
-		"Unmarshal":      Message.Unmarshal,
-		"UnmarshalOwn":   Message.UnmarshalOwn,
-		"UnmarshalAlias": Message.UnmarshalAlias,
-		"UnmarshalReuse": func(m Message, data []byte) error {
+	want := fresh(subject)
+	wantErr := theirs(data, want, proto.UnmarshalOptions{})
+	for name, decode := range map[string]func(message, []byte) error{
+		"Unmarshal":      message.Unmarshal,
+		"UnmarshalOwn":   message.UnmarshalOwn,
+		"UnmarshalAlias": message.UnmarshalAlias,
+		"UnmarshalReuse": func(m message, data []byte) error {
 			// The message kept has seen other input, this one, and failures.
 			for _, before := range [][]byte{used, data, data[:len(data)/2]} {
 				_ = m.UnmarshalReuse(bytes.Clone(before))
@@ -118,7 +116,7 @@ func methods(t testing.TB, subject Message, used, data []byte) {
 			return m.UnmarshalReuse(data)
 		},
 	} {
-		got, input := Fresh(subject), bytes.Clone(data)
+		got, input := fresh(subject), bytes.Clone(data)
 		err := decode(got, input)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%T.%s: %x\nerror %v, protobuf-go has %v", subject, name, data, err, wantErr)
@@ -135,10 +133,10 @@ func methods(t testing.TB, subject Message, used, data []byte) {
 }
 
 // same holds a decoded message to protobuf-go's, and its encoding to that of protobuf-go.
-func same(t testing.TB, what string, got, want Message, data []byte) {
+func same(t testing.TB, what string, got, want message, data []byte) {
 	t.Helper()
-	wantBytes, wantErr := TheirBytes(want)
-	gotBytes, gotErr := TheirBytes(got)
+	wantBytes, wantErr := theirBytes(want)
+	gotBytes, gotErr := theirBytes(got)
 	if (wantErr == nil) != (gotErr == nil) || !bytes.Equal(gotBytes, wantBytes) {
 		t.Fatalf("%s: %x\ndecoded to   %x, %v\nprotobuf-go's %x, %v", what, data, gotBytes, gotErr, wantBytes, wantErr)
 	}
@@ -146,7 +144,7 @@ func same(t testing.TB, what string, got, want Message, data []byte) {
 }
 
 // encodes holds every way to encode a message to protobuf-go's bytes.
-func encodes(t testing.TB, what string, m Message, want []byte, wantErr error) {
+func encodes(t testing.TB, what string, m message, want []byte, wantErr error) {
 	t.Helper()
 	for room := range 3 {
 		buf := append(make([]byte, 0, room*(len(want)+300)/2+7), "before "...)
@@ -174,11 +172,11 @@ func encodes(t testing.TB, what string, m Message, want []byte, wantErr error) {
 			t.Fatalf("%s: MarshalAppend: error %v, protobuf-go has %v", what, err, wantErr)
 		}
 		if err == nil {
-			back := Fresh(m)
-			if err := Theirs(got, back, proto.UnmarshalOptions{}); err != nil {
+			back := fresh(m)
+			if err := theirs(got, back, proto.UnmarshalOptions{}); err != nil {
 				t.Fatalf("%s: MarshalAppend, round %d: protobuf-go cannot decode it: %v", what, round, err)
 			}
-			if again, _ := TheirBytes(back); !bytes.Equal(again, want) {
+			if again, _ := theirBytes(back); !bytes.Equal(again, want) {
 				t.Fatalf("%s: MarshalAppend: means something else\n%x\n%x", what, again, want)
 			}
 		}
@@ -190,8 +188,8 @@ func encodes(t testing.TB, what string, m Message, want []byte, wantErr error) {
 	}
 }
 
-// Fill sets random fields of a message to random values.
-func Fill(rnd *rand.Rand, m protoreflect.Message, depth int) {
+// fill sets random fields of a message to random values.
+func fill(rnd *rand.Rand, m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()
 	chance := 1 + rnd.IntN(8)
 	for i := range fields.Len() {
@@ -204,7 +202,7 @@ func Fill(rnd *rand.Rand, m protoreflect.Message, depth int) {
 			for range rnd.IntN(4) {
 				value := m.Mutable(fd).Map().NewValue()
 				if fd.MapValue().Message() != nil {
-					Fill(rnd, value.Message(), depth-1)
+					fill(rnd, value.Message(), depth-1)
 				} else {
 					value = scalar(rnd, fd.MapValue())
 				}
@@ -214,13 +212,13 @@ func Fill(rnd *rand.Rand, m protoreflect.Message, depth int) {
 			for range rnd.IntN(5) {
 				list := m.Mutable(fd).List()
 				if fd.Message() != nil {
-					Fill(rnd, list.AppendMutable().Message(), depth-1)
+					fill(rnd, list.AppendMutable().Message(), depth-1)
 				} else {
 					list.Append(scalar(rnd, fd))
 				}
 			}
 		case fd.Message() != nil:
-			Fill(rnd, m.Mutable(fd).Message(), depth-1)
+			fill(rnd, m.Mutable(fd).Message(), depth-1)
 		default:
 			m.Set(fd, scalar(rnd, fd))
 		}
@@ -280,8 +278,8 @@ func scalar(rnd *rand.Rand, fd protoreflect.FieldDescriptor) protoreflect.Value 
 	return protoreflect.ValueOfString(string(b))
 }
 
-// Damage changes, cuts or repeats some of data.
-func Damage(rnd *rand.Rand, data []byte) []byte {
+// damage changes, cuts or repeats some of data.
+func damage(rnd *rand.Rand, data []byte) []byte {
 	data = bytes.Clone(data)
 	for range 1 + rnd.IntN(3) {
 		if len(data) == 0 {
