@@ -1,4 +1,4 @@
-package cli
+package kubetest
 
 import (
 	"bufio"
@@ -23,16 +23,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"postage/internal/kube/api"
-	"postage/internal/kubetest"
 	"postage/record"
 )
 
 // poolsBed is a cluster whose node has labels for several pools.
-type poolsBed struct{ *kubetest.Bed }
+type poolsBed struct{ *bed }
 
 func newPoolsBed(t *testing.T) *poolsBed {
 	t.Helper()
-	b := kubetest.New(t, "..", "postage-run-nodes")
+	b := newBed(t, "postage-run-nodes")
 	labels := []byte(`{"metadata":{"labels":{"test/type":"small","test/disk":"ssd","test/zone":"a"}}}`)
 	if _, err := api.Nodes.In(b.Client, "").Patch(t.Context(), "node1", types.MergePatchType, labels, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -45,7 +44,7 @@ func (b *poolsBed) start(t *testing.T, dir string, said io.Writer, args ...strin
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), b.Program, append([]string{
 		"run", "Encode/msg=tiny/op=encode/codec=protobuf,json", "--budget", "3s", "--kubernetes", "--kubeconfig", b.User,
-		"--image", kubetest.Image, "--host-network", "--cpu", "0",
+		"--image", image, "--host-network", "--cpu", "0",
 	}, args...)...)
 	out := new(bytes.Buffer)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, said
@@ -167,7 +166,7 @@ func TestRunOnPools(t *testing.T) {
 		}
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		t.Fatalf("%v: %s", err, said)
 	}
 	t.Logf("%s", said)

@@ -1,4 +1,4 @@
-// Package kubetest is a cluster for the tests of what runs on Kubernetes.
+// Package kubetest tests commands that run on Kubernetes, on a cluster of its own.
 package kubetest
 
 import (
@@ -25,21 +25,21 @@ import (
 	"postage/internal/service/kubernetes"
 )
 
-// Image is the name of Postage's image on a Bed's node.
-const Image = "postage.invalid/postage:test"
+// image is the name of Postage's image on a bed's node.
+const image = "postage.invalid/postage:test"
 
-// A Bed is a cluster of one node with Postage's image and what docs/kubernetes.yaml creates.
-type Bed struct {
+// A bed is a cluster of one node with Postage's image and what docs/kubernetes.yaml creates.
+type bed struct {
 	*kubernetes.Cluster
 	Client  *api.Cluster // an administrator's
 	Program string       // path of the postage of the image
 	User    string       // path of the kubeconfig of an account with the Role postage-load-user
 }
 
-// New starts a cluster, which ends with the test. root is the repository's folder. clusterRoles
-// are those of docs/kubernetes.yaml that the user has too. It is for POSTAGE_LONG; the test is
-// skipped if something is missing, and under CI it then fails.
-func New(t *testing.T, root string, clusterRoles ...string) *Bed {
+// newBed starts a cluster, which ends with the test. clusterRoles are those of docs/kubernetes.yaml
+// that the user has too. It is for POSTAGE_LONG; the test is skipped if something is missing, and
+// under CI it then fails.
+func newBed(t *testing.T, clusterRoles ...string) *bed {
 	t.Helper()
 	if os.Getenv("POSTAGE_LONG") == "" {
 		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
@@ -57,12 +57,12 @@ func New(t *testing.T, root string, clusterRoles ...string) *Bed {
 		}
 	}
 	ctx, dir := t.Context(), t.TempDir()
-	b := &Bed{Program: filepath.Join(dir, "postage"), User: filepath.Join(dir, "kubeconfig")}
+	b := &bed{Program: filepath.Join(dir, "postage"), User: filepath.Join(dir, "kubeconfig")}
 	archive := filepath.Join(dir, "image.tar")
 	for _, args := range [][]string{
 		// Linked statically out of the packages that are compiled already.
 		{"go", "build", "-ldflags=-s -w -linkmode external -extldflags -static", "-o", b.Program, "postage/cmd/postage"},
-		{b.Program, "kubernetes", "image", "--name", Image, archive},
+		{b.Program, "kubernetes", "image", "--name", image, archive},
 	} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v: %s", args, err, out)
@@ -82,7 +82,7 @@ func New(t *testing.T, root string, clusterRoles ...string) *Bed {
 	must(err)
 	b.Client, err = api.Connect(config, nil)
 	must(err)
-	b.apply(t, filepath.Join(root, "docs/kubernetes.yaml"))
+	b.apply(t, "../../docs/kubernetes.yaml")
 	must(b.user(t, clusterRoles))
 	must(b.allowed(ctx, "batch", "jobs", "create"))
 	if len(clusterRoles) > 0 {
@@ -103,7 +103,7 @@ func missing() string {
 }
 
 // logs shows the pods' logs if the test failed.
-func (b *Bed) logs(t *testing.T) {
+func (b *bed) logs(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(b.Kubeconfig), "log/pods/*/*/*.log"))
 	for _, file := range files {
 		if text, err := os.ReadFile(file); t.Failed() && err == nil {
@@ -113,7 +113,7 @@ func (b *Bed) logs(t *testing.T) {
 }
 
 // apply creates the objects of a file.
-func (b *Bed) apply(t *testing.T, file string) {
+func (b *bed) apply(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *Bed) apply(t *testing.T, file string) {
 }
 
 // allowed waits until the API server knows that the User has a right, some time after it was given.
-func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
+func (b *bed) allowed(ctx context.Context, group, resource, verb string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", b.User)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
 }
 
 // user makes the account of the kubeconfig User.
-func (b *Bed) user(t *testing.T, clusterRoles []string) error {
+func (b *bed) user(t *testing.T, clusterRoles []string) error {
 	ctx, options := t.Context(), metav1.CreateOptions{}
 	meta, user := metav1.ObjectMeta{Name: "user"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}}
 	accounts := api.ServiceAccounts.In(b.Client, "default")

@@ -1,4 +1,4 @@
-package fleet_test
+package kubetest
 
 import (
 	"bytes"
@@ -30,15 +30,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"postage/internal/kube/api"
-	"postage/internal/kubetest"
 	"postage/load"
 	"postage/load/fleet"
 )
-
-// A bed is a cluster with the image and the rights that the documentation names.
-type bed struct{ *kubetest.Bed }
-
-func newBed(t *testing.T) *bed { return &bed{kubetest.New(t, "../..")} }
 
 // A server is outside the cluster, and counts the requests that it gets.
 type server struct {
@@ -114,7 +108,7 @@ func (b *bed) load(t *testing.T, args ...string) *command {
 // fleet starts it with workers on the cluster.
 func (b *bed) fleet(t *testing.T, args ...string) *command {
 	t.Helper()
-	return b.load(t, append([]string{"--kubernetes", "--image", kubetest.Image, "--host-network", "--cpu", "0"}, args...)...)
+	return b.load(t, append([]string{"--kubernetes", "--image", image, "--host-network", "--cpu", "0"}, args...)...)
 }
 
 // result waits for the command's end, with one of two exit codes: 1 says that the latencies are not
