@@ -117,6 +117,7 @@ const machinesAbreast = 4
 // machinesColumns are those of some machines, numbered, with whole intervals or for 80 columns.
 func machinesColumns(m *verdict.Machines, from, to int, whole bool) []column[*verdict.MachinesRow] {
 	interval, name, apart := RatioText, func(name string) string { return name }, apartText
+	own := func(ns float64) string { return grouped(ns) + " ns/op" }
 	if !whole {
 		name = func(name string) string { return middle(name, nameLength) }
 		apart = func(m *verdict.Machines, r *verdict.MachinesRow) string {
@@ -127,16 +128,17 @@ func machinesColumns(m *verdict.Machines, from, to int, whole bool) []column[*ve
 			return text
 		}
 		interval = func(i verdict.Interval) string { return ratio(i.Value) + " " + plusMinus(&i) }
+		own = duration
 	}
 	columns := []column[*verdict.MachinesRow]{texts("", func(r *verdict.MachinesRow) string { return r.Row.Contender })}
 	for i := from; i < to; i++ {
-		columns = append(columns, figures(name(m.Names[i]), func(r *verdict.MachinesRow) string { return onMachine(r.Results[i], interval) }))
+		columns = append(columns, figures(name(m.Names[i]), func(r *verdict.MachinesRow) string { return onMachine(r.Results[i], interval, own) }))
 	}
 	return append(columns, texts("apart", func(r *verdict.MachinesRow) string { return apart(m, r) }))
 }
 
 // onMachine is what one record says of a row: a ratio; of the baseline its own time.
-func onMachine(r *verdict.Result, interval func(verdict.Interval) string) string {
+func onMachine(r *verdict.Result, interval func(verdict.Interval) string, own func(ns float64) string) string {
 	switch {
 	case r == nil:
 		return "not measured"
@@ -144,7 +146,7 @@ func onMachine(r *verdict.Result, interval func(verdict.Interval) string) string
 		kind, _, _ := strings.Cut(r.Reason(), ":")
 		return kind
 	case r.Row.Role == record.RoleBaseline:
-		return grouped(r.NSOp.Value) + " ns/op"
+		return own(r.NSOp.Value)
 	case r.Ratio == nil:
 		return "no baseline"
 	}
