@@ -122,7 +122,7 @@ func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block int)
 // ready has a contender's process set the contender up and prove it, and then make what lives in
 // its heap.
 func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
-	answer, err := child.ask(ctx, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
+	answer, err := child.ask(ctx, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}, max(r.setUpPatience(), 50*e.Case.Batch))
 	if world := r.rec.Run.World; err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
 		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
 	}
@@ -198,7 +198,7 @@ func (r *run) calibrate(ctx context.Context, cs *runCase, seats []*seat) {
 			continue
 		}
 		var answer reply
-		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
+		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(s.entry.Case.Batch))
 		s.row.N, s.row.Pieces = answer.N, answer.Pieces
 		s.warn(answer.Warnings)
 		cs.whole, cs.fewest = cs.whole || answer.Rounds == 0, max(cs.fewest, answer.Rounds)
@@ -213,7 +213,7 @@ func alike(e, other *Entry) bool {
 
 // batch has one contender run one batch.
 func (r *run) batch(ctx context.Context, s *seat, round, position int) {
-	expected := batchTarget
+	expected := max(batchTarget, s.entry.Case.Batch)
 	if round > 0 {
 		expected = time.Duration(s.series.WallNS[round-1])
 	}

@@ -256,6 +256,25 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 	}
 }
 
+// A case whose operations are known to take long has the patience for them, from the first one on.
+func TestPatienceIsOfTheCase(t *testing.T) {
+	t.Parallel()
+	c := testConductor(t)
+	c.SetUpPatience, c.BatchPatience = time.Minute, 50*time.Millisecond
+	entries, rec := prepared(t, time.Minute, "op=slow/is=base")
+	for i := range entries {
+		entries[i].Case.Batch = 100 * time.Millisecond
+	}
+	if err := c.Run(t.Context(), entries, rec); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rec.Rows {
+		if !row.OK() {
+			t.Errorf("%s: %s", row.Name, row.Proof)
+		}
+	}
+}
+
 func TestBaselineFails(t *testing.T) {
 	rec := measured(t, testConductor(t), time.Minute, "op=baseless")
 	c := verdict.Analyze(rec).Cases[0]
