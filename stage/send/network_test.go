@@ -64,6 +64,21 @@ func TestNetworkProves(t *testing.T) {
 	}
 }
 
+// A proof has the patience for an operation that is known to take seconds: 5 MB with 2% loss take
+// about ten, and a few times that where losses come in a row.
+func TestProofsPatience(t *testing.T) {
+	t.Parallel()
+	long, short, none := over(t, "rtt=20ms,loss=2%,rate=100mbit", 5<<20), over(t, "rtt=1ms", 1<<10), fixed()
+	if got, least := long.patience(), 5*long.expected(); got < least || long.expected() < 5*time.Second {
+		t.Errorf("%v for an operation of %v", got, long.expected())
+	}
+	for _, s := range []spec{short, none} {
+		if got := s.patience(); got != 30*time.Second {
+			t.Errorf("%v, want half a minute", got)
+		}
+	}
+}
+
 // firstByte is how long the fastest of some operations waits for its answer's first byte.
 func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duration {
 	t.Helper()

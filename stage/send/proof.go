@@ -53,12 +53,13 @@ func (in *instance) Prove(ctx context.Context) error {
 	if in.network != nil {
 		ops = in.spec.lanes()
 	}
+	patience := in.spec.patience()
 	failed := make(chan error, 1)
 	go func() { failed <- in.Run(ops) }()
 	select {
 	case err = <-failed:
-	case <-time.After(30 * time.Second):
-		err = fmt.Errorf("%d operations did not end within 30 s", ops)
+	case <-time.After(patience):
+		err = fmt.Errorf("%d operations did not end within %v", ops, patience)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -80,6 +81,16 @@ func (in *instance) Prove(ctx context.Context) error {
 		}
 	}
 	return in.proveBytes(after, out, received)
+}
+
+// patience is how long a proof's operations may take. Over a network with losses some take many
+// times what they take on average.
+func (s *spec) patience() time.Duration {
+	const least = 30 * time.Second
+	if s.link == nil {
+		return least
+	}
+	return max(least, 10*s.expected())
 }
 
 // warm does what comes before the repeated operations: it makes the connection that is kept, or
