@@ -137,7 +137,7 @@ func (f *loadFlags) pacer() (load.Pacer, error) {
 // plan is what is sent over a pool's connections.
 func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 	p := load.Plan{
-		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, GiveUp: 3 * time.Second,
+		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, GiveUp: 3 * time.Second, Kept: f.kept,
 	}
 	if f.rate == 0 {
 		p.Most = f.most

@@ -34,6 +34,7 @@ type loadFlags struct {
 	ca, cert, key, connectTo                                    string
 	secure                                                      bool
 	stall, link                                                 string
+	kept                                                        func() error // what tells whether the link was
 
 	// What is a success, and what is written.
 	expect, slo                                                string

@@ -203,6 +203,7 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 		}
 		stop, config.Place, t.Dial = l.Close, l.Far, l.Near.Dial
 		t.Packets = func() (net.PacketConn, error) { return l.Near.ListenUDP("") }
+		f.kept = func() error { _, err := l.Kept(); return err }
 	}
 	server, err := greeter.Start(ctx, config)
 	if err != nil {

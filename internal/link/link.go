@@ -18,6 +18,7 @@ const Name = "link"
 // Link is a network that is up.
 type Link struct {
 	process   *proc.Child
+	spec      Spec
 	Near, Far *End
 }
 
@@ -48,7 +49,7 @@ func Open(ctx context.Context, s Spec) (*Link, error) {
 	if e.Refused != "" {
 		return nil, errors.Join(fmt.Errorf("%w: %s", ErrNotPossible, e.Refused), p.Close())
 	}
-	return &Link{p, e.Near, e.Far}, nil
+	return &Link{p, s, e.Near, e.Far}, nil
 }
 
 // Counters is what a link has done.
@@ -76,10 +77,10 @@ func (c *Counters) Late() time.Duration { return time.Duration(c.LateNS / max(1,
 // enough is how many packets have a mean lateness.
 const enough = 500
 
-// Kept returns an error where the link was not what its spec says: its process was the limit, or a
+// kept returns an error where the link was not what its spec says: its process was the limit, or a
 // busy machine made packets later, on average, than 5% of a round trip (or 250 µs, if that is
 // more).
-func (c *Counters) Kept(s *Spec) error {
+func (c *Counters) kept(s *Spec) error {
 	switch bound := max(250*time.Microsecond, s.RTT/20); {
 	case c.Overrun > 0:
 		return fmt.Errorf("the link was the limit: it did not take %d packets in time; ask for a lower rate", c.Overrun)
@@ -92,6 +93,15 @@ func (c *Counters) Kept(s *Spec) error {
 // Counters asks the process what it has done so far.
 func (l *Link) Counters() (c Counters, err error) {
 	err = l.process.Ask("counters", &c)
+	return c, err
+}
+
+// Kept is what it has done so far. It is an error if it was not what its spec says.
+func (l *Link) Kept() (Counters, error) {
+	c, err := l.Counters()
+	if err == nil {
+		err = c.kept(&l.spec)
+	}
 	return c, err
 }
 

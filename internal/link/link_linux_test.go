@@ -158,14 +158,14 @@ func TestKept(t *testing.T) {
 	for range enough {
 		c.late(100 * time.Microsecond)
 	}
-	if err := c.Kept(&s); err != nil || c.Late() != 100*time.Microsecond {
+	if err := c.kept(&s); err != nil || c.Late() != 100*time.Microsecond {
 		t.Errorf("%v, late by %v", err, c.Late())
 	}
 	c.late(time.Second)
-	if err := c.Kept(&s); err == nil {
+	if err := c.kept(&s); err == nil {
 		t.Error("a packet that was a second late is not found")
 	}
-	if (&Counters{Overrun: 1}).Kept(&s) == nil {
+	if (&Counters{Overrun: 1}).kept(&s) == nil {
 		t.Error("a packet that was not taken is not found")
 	}
 }

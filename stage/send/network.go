@@ -14,10 +14,7 @@ import (
 
 // A Network is a link between clients and their server, which is there for them alone. nil is
 // loopback.
-type Network struct {
-	*link.Link
-	spec link.Spec
-}
+type Network struct{ *link.Link }
 
 // OpenNetwork makes the network that the run asks for, by --link; nil without.
 func OpenNetwork(ctx context.Context) (*Network, error) {
@@ -39,7 +36,7 @@ func openNetwork(ctx context.Context, spec link.Spec) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Network{l, spec}, nil
+	return &Network{l}, nil
 }
 
 // join makes the network that the spec or the run asks for, and has the server listen at its far
@@ -84,11 +81,8 @@ func (n *Network) Counters(to map[string]float64) error {
 	if n == nil {
 		return nil
 	}
-	now, err := n.Link.Counters()
+	now, err := n.Kept()
 	if err != nil {
-		return err
-	}
-	if err := now.Kept(&n.spec); err != nil {
 		return err
 	}
 	to["link-cpu-ns/op"] = float64(now.CPUNS)
