@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// startPatience and answerPatience are how long a server may take to get ready and to answer.
+// startPatience and answerPatience are how long a server may take to get ready, or to end, and to
+// answer.
 const (
 	startPatience  = 30 * time.Second
 	answerPatience = 10 * time.Second
@@ -238,7 +239,7 @@ func (p *Child) Close() error {
 	select {
 	case <-p.process.Done:
 		return nil
-	case <-time.After(5 * time.Second):
+	case <-time.After(startPatience): // a server on a busy machine takes its time
 		_ = p.cmd.Process.Kill()
 		<-p.process.Done
 		return fmt.Errorf("%s did not end when it was told to", p.who)

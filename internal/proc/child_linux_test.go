@@ -57,6 +57,11 @@ var servers = map[string]Server{
 			return nil, nil
 		})
 	},
+	"lingering": func(in io.Reader, out io.Writer) error {
+		err := Serve(in, out, text{}, nil)
+		time.Sleep(6 * time.Second)
+		return err
+	},
 	"failing": func(io.Reader, io.Writer) error { return errors.New("address already in use") },
 	"babbling": func(_ io.Reader, out io.Writer) error {
 		_, err := fmt.Fprintln(out, "hello?")
@@ -70,6 +75,21 @@ func TestMain(m *testing.M) {
 	}
 	ServeIfStarted(servers)
 	os.Exit(m.Run())
+}
+
+// A server that takes some seconds to end, as on a busy machine, has ended well.
+func TestSlowEnd(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("takes 6 s; set POSTAGE_LONG=1 to run it")
+	}
+	p, err := StartServer(t.Context(), "lingering", nil, &text{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // started starts a server that is ended with the test.
