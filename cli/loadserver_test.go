@@ -77,8 +77,8 @@ func TestLoadServerFigures(t *testing.T) {
 
 // With --link, answers of the built-in server take a round trip by each protocol.
 func TestLoadLink(t *testing.T) {
-	for _, proto := range []string{"http1", "http2", "http3", "grpc"} {
-		cmd := exec.CommandContext(t.Context(), built(t), "load", "--link", "rtt=20ms,rate=50mbit", "--proto", proto, "--conns", "1", "--rate", "50", "--duration", "400ms", "--json")
+	for _, proto := range []string{"http1", "http2", "http3", "grpc", "grpc --tls"} {
+		cmd := exec.CommandContext(t.Context(), built(t), append([]string{"load", "--link", "rtt=20ms,rate=50mbit", "--conns", "1", "--rate", "50", "--duration", "400ms", "--json", "--proto"}, strings.Fields(proto)...)...)
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		out, err := cmd.Output()

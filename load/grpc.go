@@ -133,7 +133,8 @@ func repliedWell(s *stream) error {
 func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if t.secure() {
-		creds = unnamed{credentials.NewTLS(t.tls("h2"))}
+		config := t.tls("h2")
+		creds = unnamed{credentials.NewTLS(config), config.ServerName}
 	}
 	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(t.Request.host()),
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
@@ -141,8 +142,14 @@ func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 }
 
 // unnamed credentials do not say which server they expect: grpc-go would have requests name that.
+// Nor do they expect the one that requests name.
 type unnamed struct {
 	credentials.TransportCredentials
+	expected string
+}
+
+func (c unnamed) ClientHandshake(ctx context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.TransportCredentials.ClientHandshake(ctx, c.expected, conn)
 }
 
 func (c unnamed) Info() (info credentials.ProtocolInfo) {
@@ -153,7 +160,7 @@ func (c unnamed) Info() (info credentials.ProtocolInfo) {
 }
 
 func (c unnamed) Clone() credentials.TransportCredentials {
-	return unnamed{c.TransportCredentials.Clone()}
+	return unnamed{c.TransportCredentials.Clone(), c.expected}
 }
 
 // findMethod finds the method's description, in a file or by asking the server.
