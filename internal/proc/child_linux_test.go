@@ -176,7 +176,7 @@ func TestStartFails(t *testing.T) {
 	var ready text
 	for name, why := range map[string]string{
 		"failing":  "the server ended (exit status 1): address already in use",
-		"nobody":   `there is no server "nobody": there are babbling, configured, dying, failing, plain`,
+		"nobody":   `there is no server "nobody": there are babbling, configured, dying, failing, lingering, plain`,
 		"babbling": `the server said "hello?\n", which is not an answer`,
 	} {
 		if _, err := StartServer(t.Context(), name, nil, &ready); err == nil || !strings.Contains(err.Error(), why) {
