@@ -182,8 +182,8 @@ func testImpossibleRateIsNotValid(t *testing.T) {
 	}
 }
 
-// Where the way to the server was not what it should have been, latencies are not valid, and that is
-// why.
+// Where the way to the server was not what it should have been, latencies are not valid, and that
+// is why.
 func TestWayNotKeptIsNotValid(t *testing.T) { bubble(t, testWayNotKeptIsNotValid) }
 
 func testWayNotKeptIsNotValid(t *testing.T) {
