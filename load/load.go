@@ -223,13 +223,17 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	group.Wait()
 	r.leaveRest()
 	told()
-	result := r.result()
-	if p.Kept != nil {
-		if err := p.Kept(); err != nil {
-			result.fault = err.Error()
+	return r.result().over(p.Kept), nil
+}
+
+// over notes where the way to the server was not what it should have been.
+func (r *Result) over(kept func() error) *Result {
+	if kept != nil {
+		if err := kept(); err != nil {
+			r.fault = err.Error()
 		}
 	}
-	return result, nil
+	return r
 }
 
 // begin waits for the start, and leaves out what was due before the run began.
