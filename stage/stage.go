@@ -16,7 +16,7 @@ import (
 func Suites() []lab.Suite {
 	stored, sent := store.Suite(), send.Suite()
 	return []lab.Suite{
-		route.Suite(stored, sent),
+		route.Suite(encode.Orders(), stored, sent),
 		encode.Suite(),
 		seal.Suite(),
 		sent,

@@ -242,6 +242,14 @@ func (s *Samples) File() []byte {
 	return file
 }
 
+// largest is the size of the largest sample, in bytes.
+func (s *Samples) largest() (n int) {
+	for _, kept := range s.kept {
+		n = max(n, len(kept.data))
+	}
+	return n
+}
+
 // Digest identifies a file of samples.
 func Digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 

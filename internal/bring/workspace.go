@@ -215,7 +215,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 // were lost earlier.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
-	config.Name, config.Of, config.Samples, config.Digest, config.Warning = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Warning
+	config.Name, config.Of, config.Samples, config.Digest, config.Warning, config.Largest = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Warning, s.largest()
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}

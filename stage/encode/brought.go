@@ -1,15 +1,19 @@
 package encode
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"postage/lab"
+	"postage/record"
 )
 
 // A broughtConfig is the configuration of a brought message's program.
@@ -61,8 +65,9 @@ func (msg *message[M]) counted() error {
 	return nil
 }
 
-// suiteOf returns the cases of a brought message. Rows that lose something of its samples say so.
-func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) lab.Suite {
+// suiteOf returns the cases of a brought message, and the message for other stages. Rows that lose
+// something of its samples say so.
+func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) (lab.Suite, Traffic) {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: choosePacked, Brought: true}
 	suite.Figures.PerMillion = true
@@ -76,7 +81,75 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 		}
 		c.Baseline = baselineOf(c, brought.Baseline, c.Baseline, "codec=json")
 	}
-	return suite
+	return suite, trafficOf(msg, brought, rows, suite.Cases)
+}
+
+// trafficOf is a brought message for other stages, by the codecs that can both encode and decode
+// it.
+func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M], cases []lab.Case) Traffic {
+	t := Traffic{Name: msg.name, One: "the " + msg.name, Many: msg.name + " messages", Warning: brought.Warning, Largest: brought.Largest, Lost: map[string]string{}}
+	there := map[op]map[string]bool{opEncode: {}, opDecode: {}}
+	for _, c := range cases {
+		names := there[op(record.KeysOf(c.Name).Get("op"))]
+		if names == nil {
+			continue
+		}
+		for _, row := range c.Contenders {
+			name := strings.TrimSuffix(row.Name, "/alias=yes")
+			if names[name] = true; row.NotPossible != "" {
+				t.Lost[name] = row.NotPossible
+			}
+		}
+	}
+	names := append(slices.Clone(families), brought.Baseline)
+	for _, row := range rows {
+		if name := row.named(); msg.foreign && (name == "codec=cbor" || name == "codec=msgpack" || strings.HasPrefix(name, "codec=own/")) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if there[opEncode][name] && there[opDecode][name] && !slices.Contains(t.Codecs, name) {
+			t.Codecs = append(t.Codecs, name)
+		}
+	}
+	first := func(names ...string) string {
+		for _, name := range names {
+			if slices.Contains(t.Codecs, name) && t.Lost[name] == "" {
+				return name
+			}
+		}
+		return "codec=json"
+	}
+	t.Usual = first(append([]string{brought.Baseline, "codec=json"}, t.Codecs...)...)
+	t.Best = first("codec=pbfast", "codec=sonic/config=default", t.Usual)
+	t.Open = func(codec string, seed uint64) (Messages, error) {
+		if err := msg.prepare(); err != nil {
+			return nil, err
+		}
+		// The server numbers the messages: it is not known which of their fields is a key.
+		m, err := openMail(msg, rows, codec, seed, func(i int, _ any) (Fields, error) { return Fields{Serial: uint64(i)}, nil })
+		return &broughtMail[M]{mail: m}, err
+	}
+	return t
+}
+
+// A broughtMail is of a brought message. Receipts are two numbers, whatever the codec.
+type broughtMail[M any] struct {
+	*mail[M]
+	receipt [16]byte
+}
+
+func (b *broughtMail[M]) EncodeReceipt(sum uint64, messages int) ([]byte, error) {
+	binary.BigEndian.PutUint64(b.receipt[:], sum)
+	binary.BigEndian.PutUint64(b.receipt[8:], uint64(messages))
+	return b.receipt[:], nil
+}
+
+func (b *broughtMail[M]) CheckReceipt(data []byte, sum uint64, messages int) error {
+	if want, _ := b.EncodeReceipt(sum, messages); !bytes.Equal(data, want) {
+		return fmt.Errorf("receipt: it is %x, want %x: the sum over every field, and the number of messages", data, want)
+	}
+	return nil
 }
 
 // lose marks a row as not possible if it was seen to lose something of the samples.

@@ -1,6 +1,148 @@
 package encode
 
-import "fmt"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Traffic is a kind of message that other stages send.
+type Traffic struct {
+	Name      string // what cases call it, "" for orders
+	One, Many string // what sentences call it
+	Warning   string // what a reader of figures must know of it
+	// Codecs are those that are compared, the best of each family. Usual is the one that most
+	// services have, or that the user has; Best is the one that others of its family lose to.
+	Codecs      []string
+	Usual, Best string
+	Lost        map[string]string // codecs that cannot hold the messages, with why
+	Largest     int               // about the size of the largest message, in bytes, 0 if it is small
+	// Open opens a codec, by the name that its rows have, for messages drawn from the seed.
+	Open func(codec string, seed uint64) (Messages, error)
+}
+
+// families are the best codecs of each family.
+var families = []string{"codec=json", baseline, "codec=vtprotobuf", "codec=pbfast", "codec=msgp", "codec=jsonv2", "codec=sonic/config=default"}
+
+// Messages are one codec at both ends of a service that takes messages and answers with receipts.
+// They are for one goroutine at a time. Numbers of messages begin again after Len.
+type Messages interface {
+	// Len is how many have a key of their own, a power of two.
+	Len() int
+	// Bytes is an encoded message's mean size.
+	Bytes() int
+	// Encode returns the i-th message's bytes, which the next call overwrites.
+	Encode(i int) ([]byte, error)
+	// Fields are the i-th message's, and Sum is the sum over all its fields that Decode returns.
+	Fields(i int) Fields
+	Sum(i int) uint64
+	// Decode decodes the i-th message into a fresh value and reads every field of it.
+	Decode(i int, data []byte) (f Fields, sum uint64, err error)
+	// Differs returns what of the i-th message is not in these bytes, as another reader decodes
+	// them: protobuf, encoding/json, or, for other formats, the codec opened again.
+	Differs(i int, data []byte) error
+	// EncodeReceipt returns a receipt's bytes, which the next call overwrites, and CheckReceipt an
+	// error if bytes are not the receipt for these messages.
+	EncodeReceipt(sum uint64, messages int) ([]byte, error)
+	CheckReceipt(data []byte, sum uint64, messages int) error
+}
+
+// Fields are what a service looks up a message by: its key, and whatever else it has. Reference may
+// share memory with the encoded message.
+type Fields struct {
+	Serial        uint64
+	Reference     string
+	CreatedUnixMs int64
+	TotalMinor    int64
+}
+
+// A mail is a message's [Messages] without the receipts.
+type mail[M any] struct {
+	carrier[M]
+	again   carrier[M] // for the proof: what one has decoded must not help
+	message *message[M]
+	corpus  []M
+	sums    []uint64
+	bytes   int
+	keys    int
+	fields  func(i int, v any) (Fields, error)
+}
+
+// Few messages are sent again under other keys, so that a request of 100 has one for each, unless
+// they are too large.
+const (
+	enoughKeys = 256
+	mostKeyed  = 64 << 20
+)
+
+func openMail[M any](msg *message[M], rows []contender[M], codec string, seed uint64, fields func(i int, v any) (Fields, error)) (*mail[M], error) {
+	m := &mail[M]{message: msg, corpus: msg.corpus(seed), fields: fields}
+	var err error
+	if m.carrier, err = openCarrier(rows, codec, m.corpus); err != nil {
+		return nil, err
+	}
+	if m.again, err = openCarrier(rows, codec, nil); err != nil {
+		return nil, err
+	}
+	total := 0
+	for i := range m.corpus {
+		data, err := m.encode(i)
+		if err != nil {
+			return nil, fmt.Errorf("encode: message %d: %w", i, err)
+		}
+		sum, err := msg.read(&m.corpus[i], &m.corpus[i])
+		if err != nil {
+			return nil, err
+		}
+		total, m.sums = total+len(data), append(m.sums, sum)
+	}
+	m.bytes = total / len(m.corpus)
+	for m.keys = len(m.corpus); m.keys < enoughKeys && 2*m.keys*m.bytes <= mostKeyed; {
+		m.keys *= 2
+	}
+	return m, nil
+}
+
+func (m *mail[M]) at(i int) int { return i & (len(m.corpus) - 1) }
+
+func (m *mail[M]) Len() int                     { return m.keys }
+func (m *mail[M]) Bytes() int                   { return m.bytes }
+func (m *mail[M]) Encode(i int) ([]byte, error) { return m.encode(m.at(i)) }
+func (m *mail[M]) Sum(i int) uint64             { return m.sums[m.at(i)] }
+
+func (m *mail[M]) Fields(i int) Fields {
+	f, _ := m.fields(i&(m.keys-1), &m.corpus[m.at(i)])
+	return f
+}
+
+func (m *mail[M]) Decode(i int, data []byte) (f Fields, sum uint64, err error) {
+	v, sum, err := m.decode(data)
+	if err != nil {
+		return f, 0, err
+	}
+	f, err = m.fields(i&(m.keys-1), v)
+	return f, sum, err
+}
+
+func (m *mail[M]) Differs(i int, data []byte) error {
+	var got M
+	var err error
+	switch {
+	case m.inProtobuf():
+		err = m.message.unmarshal(data, &got)
+	case m.inPlain() && len(data) > 0 && data[0] == '{' && json.Valid(data):
+		err = json.Unmarshal(data, &got)
+	default:
+		err = m.again.plain(data, &got)
+	}
+	if err != nil {
+		return err
+	}
+	if d := m.message.diff(&got, &m.corpus[m.at(i)]); d != "" {
+		return errors.New(d)
+	}
+	return nil
+}
 
 // A carrier is an open codec that encodes and decodes one message at a time.
 type carrier[M any] interface {
@@ -9,33 +151,34 @@ type carrier[M any] interface {
 	decode(data []byte) (v any, sum uint64, err error)
 	plain(data []byte, m *M) error
 	inProtobuf() bool
+	inPlain() bool // its values are the plain structs, or the user's
 }
 
-func openCarrier[M any](from []contender[M], name string, messages []M) (module string, c carrier[M], err error) {
+func openCarrier[M any](from []contender[M], name string, messages []M) (carrier[M], error) {
 	for _, contender := range from {
 		if contender.named() == name {
 			return contender.carry(messages)
 		}
 	}
-	return "", nil, fmt.Errorf("encode: there is no codec %q", name)
+	return nil, fmt.Errorf("encode: there is no codec %q", name)
 }
 
 func (c *codec[M, V]) named() string { return c.name }
 
-func (c *codec[M, V]) carry(messages []M) (module string, _ carrier[M], err error) {
+func (c *codec[M, V]) carry(messages []M) (carrier[M], error) {
 	if c.check != nil {
 		if err := c.check(); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 	}
 	l, err := c.start()
 	if err != nil {
-		return "", nil, fmt.Errorf("encode: open %s: %w", c.name, err)
+		return nil, fmt.Errorf("encode: open %s: %w", c.name, err)
 	}
 	out := &carried[M, V]{codec: c, loops: l}
 	out.out = run[M, V]{originals: messages, values: c.values(messages)}
 	out.in = run[M, V]{originals: make([]M, 1), inputs: make([][]byte, 1), use: c.form.Read}
-	return c.module, out, nil
+	return out, nil
 }
 
 type carried[M, V any] struct {
@@ -72,3 +215,8 @@ func (c *carried[M, V]) plain(data []byte, m *M) error {
 }
 
 func (c *carried[M, V]) inProtobuf() bool { return c.codec.protobuf }
+
+func (c *carried[M, V]) inPlain() bool {
+	_, is := any(new(V)).(*M)
+	return is
+}

@@ -210,7 +210,7 @@ type contender[M any] interface {
 	packCase(msg *message[M]) *lab.Case
 	// named is the codec's name, and carry opens it for other stages.
 	named() string
-	carry(messages []M) (module string, c carrier[M], err error)
+	carry(messages []M) (carrier[M], error)
 }
 
 func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {

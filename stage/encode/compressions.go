@@ -3,6 +3,7 @@ package encode
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 
 	klauspost "github.com/klauspost/compress/gzip"
@@ -50,6 +51,24 @@ var compressions = []compression{
 		w := lz4.NewWriter(nil)
 		return streams(w, lz4Reader{lz4.NewReader(nil)}), w.Apply(lz4.BlockSizeOption(lz4.Block64Kb))
 	}},
+}
+
+// OpenPacker opens a compression, by the name that its rows have. Both functions return memory that
+// their next call overwrites; they are nil for the one that compresses nothing.
+func OpenPacker(name string) (pack, unpack func(data []byte) ([]byte, error), err error) {
+	for _, how := range compressions {
+		if how.name != name || how.dictionary {
+			continue
+		}
+		p, err := how.open(nil)
+		if err != nil || p.pack == nil {
+			return nil, nil, err
+		}
+		var wire, plain []byte
+		return func(data []byte) (_ []byte, err error) { wire, err = p.pack(wire, data); return wire, err },
+			func(data []byte) (_ []byte, err error) { plain, err = p.unpack(plain, data); return plain, err }, nil
+	}
+	return nil, nil, fmt.Errorf("encode: there is no compression %q", name)
 }
 
 var block = map[string]string{"format": "block"}

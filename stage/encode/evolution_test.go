@@ -56,7 +56,7 @@ func TestEvolution(t *testing.T) {
 // reads says what a program makes of a message of its peer's, in which it should find m, and what
 // the peer finds when that is passed on.
 func reads[M any](t *testing.T, c contender[M], peerOf func(string, []M) (*peer, error), m M) (read, passed string) {
-	_, codec, err := c.carry([]M{m})
+	codec, err := c.carry([]M{m})
 	if err != nil {
 		t.Fatal(err)
 	}

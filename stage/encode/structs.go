@@ -24,10 +24,10 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// Struct returns the cases of a Go struct from the user's code, which the file at config describes.
-// The contenders are codecs that take any struct, and the struct's own methods. `postage bring`
-// writes a program that calls Struct.
-func Struct[T any](config string) lab.Suite {
+// Struct returns the cases of a Go struct from the user's code, which the file at config describes,
+// and the struct for other stages. The contenders are codecs that take any struct, and the struct's
+// own methods. `postage bring` writes a program that calls Struct.
+func Struct[T any](config string) (lab.Suite, Traffic) {
 	brought := readBrought(config)
 	msg := &message[T]{foreign: true, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
 	msg.marshal = func(m *T) ([]byte, error) { return json.Marshal(m) }

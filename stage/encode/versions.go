@@ -73,7 +73,7 @@ func peerOf[M, P any](k kit[P], as func(*M) (full, left P)) func(name string, ow
 		for i := range own {
 			full[i], left[i] = as(&own[i])
 		}
-		_, codec, err := openCarrier(contenders(k, msg), name, full)
+		codec, err := openCarrier(contenders(k, msg), name, full)
 		if err != nil {
 			return nil, err
 		}

@@ -40,8 +40,8 @@ var (
 	_ lab.Sized       = (*instance)(nil)
 )
 
-func open(ctx context.Context, w work, place opener) (*instance, error) {
-	e, err := newEnd(w)
+func open(ctx context.Context, traffic encode.Traffic, w work, place opener) (*instance, error) {
+	e, err := newEnd(traffic, w)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,10 @@ func open(ctx context.Context, w work, place opener) (*instance, error) {
 func (in *instance) start(ctx context.Context, place opener) (err error) {
 	c := config{work: in.work}
 	if in.does(stepStore) {
-		if in.place, err = place(ctx, in.orders); err != nil {
+		if in.place, err = place(ctx, in.Way.column(), in.messages); err != nil {
 			return err
 		}
-		c.DSN, c.Table = in.place.Address()
+		c.Store = in.place.Address()
 	}
 	if in.network, err = send.OpenNetwork(ctx); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (in *instance) send() (err error) {
 // take looks at a receipt.
 func (in *instance) take(receipt []byte) error {
 	if in.does(stepDecode) || in.proving {
-		return in.orders.CheckReceipt(receipt, in.sum, in.Msgs)
+		return in.messages.CheckReceipt(receipt, in.sum, in.Msgs)
 	}
 	if len(receipt) == 0 {
 		return errors.New("there is no receipt")
@@ -123,7 +123,7 @@ func (in *instance) take(receipt []byte) error {
 	return nil
 }
 
-// encoded proves that a request has its orders, where no server sees it.
+// encoded proves that a request has its messages, where no server sees it.
 func (in *instance) encoded(body []byte) error {
 	sum, err := in.decode(body)
 	if err != nil {
@@ -135,17 +135,17 @@ func (in *instance) encoded(body []byte) error {
 	return nil
 }
 
-const wholeChecks = "the rows that a second reader finds in the store are the orders sent, every field of each as another decoder reads it; every receipt is of its request's orders; protocol, TLS 1.3 and the one kept connection are as the server saw them"
+const wholeChecks = "the rows that a second reader finds in the store are the messages sent, every field of each as another decoder reads it; every receipt is of its request's messages; protocol, TLS 1.3 and the one kept connection are as the server saw them"
 
-// Prove sends every order of the corpus and looks at the store.
+// Prove sends every message of the corpus and looks at the store.
 func (in *instance) Prove(ctx context.Context) error {
 	in.proving = true
 	defer func() { in.proving = false }()
-	requests, stored := (in.orders.Len()+in.Msgs-1)/in.Msgs, in.orders.Len()
+	requests, stored := (in.messages.Len()+in.Msgs-1)/in.Msgs, in.messages.Len()
 	if in.network != nil { // over loopback all are sent
 		requests, stored = min(requests, manyOverNetwork), min(stored, manyOverNetwork*in.Msgs)
 	}
-	if in.Way == bare {
+	if in.Way.Call == floorName {
 		requests, stored = 3, in.Msgs // those that its call writes
 	}
 	if in.place == nil {
@@ -157,7 +157,7 @@ func (in *instance) Prove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := sameOrders(in.orders, rows, stored); err != nil {
+		if err := sameMessages(in.messages, rows, stored); err != nil {
 			return err
 		}
 	}
@@ -171,33 +171,33 @@ func (in *instance) Prove(ctx context.Context) error {
 	return in.exchange.Proven(c)
 }
 
-// sameOrders compares rows of a store with the first orders of a corpus.
-func sameOrders(orders *encode.Orders, rows []store.Row, sent int) error {
-	found := make(map[int64]int, orders.Len())
-	for i := range orders.Len() {
-		found[int64(orders.Fields(i).Serial)] = i
+// sameMessages compares rows of a store with the first messages of a corpus.
+func sameMessages(messages encode.Messages, rows []store.Row, sent int) error {
+	found := make(map[int64]int, messages.Len())
+	for i := range messages.Len() {
+		found[int64(messages.Fields(i).Serial)] = i
 	}
-	stored := make([]bool, orders.Len())
+	stored := make([]bool, messages.Len())
 	for _, row := range rows {
 		i, ok := found[row.ID]
 		if !ok {
-			return fmt.Errorf("the store has a row %d, which is no order's serial", row.ID)
+			return fmt.Errorf("the store has a row %d, which is no message's key", row.ID)
 		}
-		if len(row.Message) == 0 {
+		if row.Message == nil {
 			continue // as the table was before
 		}
-		want := rowOf(orders.Fields(i), row.Message)
+		want := rowOf(messages.Fields(i), row.Message)
 		if row.Text != want.Text || row.A != want.A || row.B != want.B {
-			return fmt.Errorf("the store has %q, %d, %d of order %d, want %q, %d, %d", row.Text, row.A, row.B, row.ID, want.Text, want.A, want.B)
+			return fmt.Errorf("the store has %q, %d, %d of message %d, want %q, %d, %d", row.Text, row.A, row.B, row.ID, want.Text, want.A, want.B)
 		}
-		if err := orders.Differs(i, row.Message); err != nil {
-			return fmt.Errorf("the store's order %d: %w", row.ID, err)
+		if err := messages.Differs(i, row.Message); err != nil {
+			return fmt.Errorf("the store's message %d: %w", row.ID, err)
 		}
 		stored[i] = true
 	}
 	for i := range sent {
 		if !stored[i] {
-			return fmt.Errorf("order %d, with serial %d, is not in the store", i, orders.Fields(i).Serial)
+			return fmt.Errorf("message %d, with key %d, is not in the store", i, messages.Fields(i).Serial)
 		}
 	}
 	return nil
@@ -215,17 +215,17 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
-// MinOps is how many operations a batch has at least. The server counts what asking it costs, once
-// a batch.
+// MinOps is how many operations a batch has at least, unless they are large. The server counts what
+// asking it costs, once a batch.
 func (in *instance) MinOps() int {
 	if in.network != nil {
 		return max(1, manyOverNetwork/in.Msgs)
 	}
-	return max(8, 100/in.Msgs)
+	return max(1, min(max(8, 100/in.Msgs), largestRequest/max(1, in.Msgs*in.messages.Bytes())))
 }
 
-// manyOverNetwork is how many operations of one order a batch has, and a proof, where each takes a
-// round trip.
+// manyOverNetwork is how many operations of one message a batch has, and a proof, where each takes
+// a round trip.
 const manyOverNetwork = 8
 
 func (in *instance) Prepare() error {

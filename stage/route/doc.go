@@ -1,4 +1,5 @@
-// Package route measures the whole way of an order through a service, and its parts.
+// Package route measures the whole way of a message through a service, and its parts: of an order,
+// or, in the program of a brought message, of that.
 //
 // # An operation
 //

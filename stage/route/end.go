@@ -12,8 +12,8 @@ import (
 	"postage/stage/store"
 )
 
-// A work is what a row does: a way of orders drawn from the seed, and which of the way's steps are
-// done each time. What the others make was made beforehand.
+// A work is what a row does: a way of messages drawn from the seed, and which of the way's steps
+// are done each time. What the others make was made beforehand.
 type work struct {
 	Way  way
 	Msgs int // in a request
@@ -27,27 +27,26 @@ func (w *work) does(s step) bool { return slices.Contains(w.Live, s) }
 // that were made beforehand, in the order in which they are sent, if some step is not done.
 type end struct {
 	work
-	orders       *encode.Orders
+	messages     encode.Messages
 	pack, unpack func([]byte) ([]byte, error) // nil for none
-	sums         []uint64                     // over every field of each order
-	next         int                          // the next order to encode
+	next, taken  int                          // the next message to encode, and to decode
 	frames       []byte
 	rows         [][]any // of the request that was decoded last
 	made         []request
 	calls        int64
 }
 
-// request is one that was made beforehand, with its receipt and its orders' rows.
+// request is one that was made beforehand, with its receipt and its messages' rows.
 type request struct {
 	body, wire, receipt []byte
 	sum                 uint64
 	rows                [][]any
 }
 
-func newEnd(w work) (*end, error) {
+func newEnd(traffic encode.Traffic, w work) (*end, error) {
 	e := &end{work: w}
 	var err error
-	if e.orders, err = encode.OpenOrders(w.Way.Codec, w.Seed); err != nil {
+	if e.messages, err = traffic.Open(w.Way.Codec, w.Seed); err != nil {
 		return nil, err
 	}
 	if w.Way.Pack == sealed {
@@ -58,13 +57,6 @@ func newEnd(w work) (*end, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range e.orders.Len() {
-		sum, err := e.orders.Sum(i)
-		if err != nil {
-			return nil, err
-		}
-		e.sums = append(e.sums, sum)
-	}
 	for range w.Msgs {
 		e.rows = append(e.rows, (&store.Row{}).Values())
 	}
@@ -74,9 +66,9 @@ func newEnd(w work) (*end, error) {
 	return e, err
 }
 
-// make makes requests: together they have every order at least once.
+// make makes requests: together they have every message at least once.
 func (e *end) make() error {
-	for range max(8, e.orders.Len()/e.Msgs) {
+	for range max(8, e.messages.Len()/e.Msgs) {
 		body, sum, err := e.encode()
 		if err != nil {
 			return err
@@ -90,7 +82,7 @@ func (e *end) make() error {
 			}
 			r.wire = bytes.Clone(wire)
 		}
-		receipt, err := e.orders.EncodeReceipt(sum, e.Msgs)
+		receipt, err := e.messages.EncodeReceipt(sum, e.Msgs)
 		if err != nil {
 			return err
 		}
@@ -103,7 +95,7 @@ func (e *end) make() error {
 		}
 		e.made = append(e.made, r)
 	}
-	e.next = 0
+	e.next, e.taken = 0, 0
 	return nil
 }
 
@@ -116,15 +108,14 @@ func (e *end) beforehand() *request {
 	return &e.made[(e.calls-1)%int64(len(e.made))]
 }
 
-// encode makes the next request before it is compressed: an order, or several with their lengths
+// encode makes the next request before it is compressed: a message, or several with their lengths
 // before them. sum is over every field of them. The next call overwrites it.
 func (e *end) encode() (body []byte, sum uint64, err error) {
 	e.frames = e.frames[:0]
 	for range e.Msgs {
-		i := e.next & (e.orders.Len() - 1)
+		sum += e.messages.Sum(e.next)
+		data, err := e.messages.Encode(e.next)
 		e.next++
-		sum += e.sums[i]
-		data, err := e.orders.Encode(i)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -137,33 +128,37 @@ func (e *end) encode() (body []byte, sum uint64, err error) {
 	return e.frames, sum, nil
 }
 
-// decode decodes a request's orders, reads every field, and makes a row of each. The rows are good
-// until the next call, and share memory with the body. sum is over every field.
+// decode decodes a request's messages, reads every field, and makes a row of each. The rows are
+// good until the next call, and share memory with the body. sum is over every field.
 func (e *end) decode(body []byte) (sum uint64, err error) {
 	for i := range e.Msgs {
 		data := body
 		if e.Msgs > 1 {
 			if len(body) < 4 || uint64(len(body)-4) < uint64(binary.BigEndian.Uint32(body)) {
-				return 0, fmt.Errorf("the request ends in order %d of %d", i+1, e.Msgs)
+				return 0, fmt.Errorf("the request ends in message %d of %d", i+1, e.Msgs)
 			}
 			end := 4 + binary.BigEndian.Uint32(body)
 			data, body = body[4:end], body[end:]
 		}
-		fields, one, err := e.orders.Decode(data)
+		fields, one, err := e.messages.Decode(e.taken, data)
 		if err != nil {
-			return 0, fmt.Errorf("order %d of the request: %w", i+1, err)
+			return 0, fmt.Errorf("message %d of the request: %w", i+1, err)
 		}
+		e.taken++
 		sum += one
 		row := rowOf(fields, data)
 		copy(e.rows[i], row.Values())
 	}
 	if e.Msgs > 1 && len(body) > 0 {
-		return 0, errors.New("the request has more than its orders")
+		return 0, errors.New("the request has more than its messages")
 	}
 	return sum, nil
 }
 
-// rowOf is the row that an order is stored as: what it is looked up by, and its bytes.
+// rowOf is the row that a message is stored as: what it is looked up by, and its bytes.
 func rowOf(f encode.Fields, data []byte) store.Row {
+	if data == nil {
+		data = []byte{} // an empty message is none that is missing
+	}
 	return store.Row{ID: int64(f.Serial), Text: f.Reference, A: f.CreatedUnixMs, B: f.TotalMinor, Message: data}
 }

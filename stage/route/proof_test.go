@@ -8,14 +8,13 @@ import (
 
 	"postage/internal/verdict"
 	"postage/record"
-	"postage/stage/encode"
 	"postage/stage/store"
 )
 
 // What the store has wrong is found: a row that is missing, one too many, and a value in any column
 // or field.
 func TestWrongRowsAreFound(t *testing.T) {
-	orders, err := encode.OpenOrders("codec=json", 1)
+	orders, err := ofOrders.Open("codec=json", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,10 +26,10 @@ func TestWrongRowsAreFound(t *testing.T) {
 		}
 		rows = append(rows, rowOf(orders.Fields(i), slices.Clone(data)))
 	}
-	if err := sameOrders(orders, rows, orders.Len()); err != nil {
+	if err := sameMessages(orders, rows, orders.Len()); err != nil {
 		t.Fatal(err)
 	}
-	if err := sameOrders(orders, rows[1:], orders.Len()); err == nil {
+	if err := sameMessages(orders, rows[1:], orders.Len()); err == nil {
 		t.Error("a row that is missing is not found")
 	}
 	for name, spoil := range map[string]func(*store.Row){
@@ -45,7 +44,7 @@ func TestWrongRowsAreFound(t *testing.T) {
 		wrong := slices.Clone(rows)
 		i := slices.IndexFunc(rows, func(r store.Row) bool { return strings.Contains(string(r.Message), `"gift":true`) })
 		spoil(&wrong[i])
-		if err := sameOrders(orders, wrong, orders.Len()); err == nil {
+		if err := sameMessages(orders, wrong, orders.Len()); err == nil {
 			t.Errorf("%s that is wrong is not found", name)
 		}
 	}
@@ -53,20 +52,20 @@ func TestWrongRowsAreFound(t *testing.T) {
 
 // A receipt for other orders is not taken, in any codec.
 func TestWrongReceiptsAreFound(t *testing.T) {
-	for _, w := range append(changes(1), usual(1)) {
-		w := w.in(usual(1))
-		c, err := newEnd(work{Way: w, Msgs: 1, Seed: 1, Live: w.steps()})
+	for _, w := range append(ofOrders.changes(1), ofOrders.usual(1)) {
+		w := w.in(ofOrders.usual(1))
+		c, err := newEnd(ofOrders.Traffic, work{Way: w, Msgs: 1, Seed: 1, Live: w.steps()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		receipt, err := c.orders.EncodeReceipt(12345, 1)
+		receipt, err := c.messages.EncodeReceipt(12345, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.orders.CheckReceipt(receipt, 12345, 1); err != nil {
+		if err := c.messages.CheckReceipt(receipt, 12345, 1); err != nil {
 			t.Errorf("%s: %v", w.Codec, err)
 		}
-		if err := c.orders.CheckReceipt(receipt, 12346, 1); err == nil {
+		if err := c.messages.CheckReceipt(receipt, 12346, 1); err == nil {
 			t.Errorf("%s: a receipt for other orders is taken", w.Codec)
 		}
 	}
@@ -74,8 +73,8 @@ func TestWrongReceiptsAreFound(t *testing.T) {
 
 // A body with an order too few, too many or cut off is refused.
 func TestWrongRequestsAreFound(t *testing.T) {
-	w := usual(100)
-	e, err := newEnd(work{Way: w, Msgs: 100, Seed: 1, Live: w.steps()})
+	w := ofOrders.usual(100)
+	e, err := newEnd(ofOrders.Traffic, work{Way: w, Msgs: 100, Seed: 1, Live: w.steps()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +93,7 @@ func TestWrongRequestsAreFound(t *testing.T) {
 // saves in the whole and by its parts.
 func TestSays(t *testing.T) {
 	const name, blocks, n = "Route/msgs=1/peer=sink", 8, 10
-	base, change := usual(1), way{Codec: "codec=pbfast"}
+	base, change := ofOrders.usual(1), way{Codec: "codec=pbfast"}
 	rec := &record.Record{}
 	us := map[string]float64{base.name(): 110, "codec=control": 90, change.name(): 80}
 	for step, cost := range map[step][2]float64{stepEncode: {30, 25}, stepTransport: {20, 20}, stepDecode: {35, 25}, stepStore: {65, 65}} { // on a transport of 20
@@ -114,7 +113,7 @@ func TestSays(t *testing.T) {
 		}
 		rec.Blocks = append(rec.Blocks, block)
 	}
-	got := says(rec, &verdict.CaseResult{Name: name})
+	got := ofOrders.says(rec, &verdict.CaseResult{Name: name})
 	want := []string{
 		"An order's way costs 100 µs of CPU: store 45%, transport 20%, decode 15%, encode 10%, together 90% (90 to 90).",
 		"pbfast for json saves 20% (20 to 20; 15%).",

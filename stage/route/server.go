@@ -11,6 +11,7 @@ import (
 
 	"postage/internal/proc"
 	"postage/internal/service/greeter"
+	"postage/stage/encode"
 	"postage/stage/store"
 )
 
@@ -20,8 +21,8 @@ const serverName = "route"
 // config says what the server does.
 type config struct {
 	work
-	Listen     greeter.Config
-	DSN, Table string // where it stores
+	Listen greeter.Config
+	Store  store.Address // none if it stores nothing
 }
 
 // ready is the server's first answer.
@@ -31,13 +32,13 @@ type ready struct {
 }
 
 // serve is the server, in a process of its own, a [proc.Server].
-func serve(stdin io.Reader, stdout io.Writer) error {
+func (r *route) serve(stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReader(stdin)
 	var c config
 	if err := proc.ReadConfig(in, &c); err != nil {
 		return err
 	}
-	s, err := newServer(c)
+	s, err := newServer(r.Traffic, c)
 	if err != nil {
 		return proc.Refuse(stdout, err)
 	}
@@ -56,9 +57,9 @@ type server struct {
 	call *store.Call // nil where nothing is stored
 }
 
-func newServer(c config) (*server, error) {
-	e, err := newEnd(c.work)
-	if err != nil || c.DSN == "" {
+func newServer(traffic encode.Traffic, c config) (*server, error) {
+	e, err := newEnd(traffic, c.work)
+	if err != nil || c.Store.DSN == "" {
 		return &server{end: e}, err
 	}
 	rows := e.rows // for their number
@@ -66,7 +67,7 @@ func newServer(c config) (*server, error) {
 		rows = e.made[0].rows // which the floor writes
 	}
 	s := &server{end: e}
-	s.call, err = store.OpenCall(context.Background(), c.Way.Call, c.DSN, c.Table, rows)
+	s.call, err = store.OpenCall(context.Background(), c.Way.Call, c.Store, rows)
 	return s, err
 }
 
@@ -119,6 +120,6 @@ func (s *server) handle(body []byte) (receipt []byte, err error) {
 		}
 		return r.receipt, nil
 	}
-	data, err := s.orders.EncodeReceipt(sum, s.Msgs)
+	data, err := s.messages.EncodeReceipt(sum, s.Msgs)
 	return bytes.Clone(data), err // the library may still send it when the next one is made
 }

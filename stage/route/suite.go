@@ -1,8 +1,11 @@
 package route
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,51 +14,85 @@ import (
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"
+	"postage/stage/send"
 	"postage/stage/store"
 )
 
-// An opener opens the place that orders are stored in.
-type opener func(context.Context, *encode.Orders) (*store.Place, error)
+// A route is the way of one kind of message.
+type route struct{ encode.Traffic }
+
+// An opener opens the place that messages are stored in.
+type opener func(context.Context, store.Column, encode.Messages) (*store.Place, error)
 
 // peers are the places, by the name that cases have for them.
 var peers = []struct {
 	name, doc string
 	open      opener
 }{
-	{"sink", "a sink that takes rows and stores nothing", func(ctx context.Context, _ *encode.Orders) (*store.Place, error) { return store.OpenSink(ctx) }},
-	{"postgres", "PostgreSQL, where the orders exist and are updated", openTable},
+	{"sink", "a sink that takes rows and stores nothing", func(ctx context.Context, column store.Column, _ encode.Messages) (*store.Place, error) {
+		return store.OpenSink(ctx, column)
+	}},
+	{"postgres", "PostgreSQL, where the rows exist and are updated", openTable},
 }
 
-// openTable makes a table that has every order's key and nothing else of it.
-func openTable(ctx context.Context, orders *encode.Orders) (*store.Place, error) {
-	rows := make([]store.Row, orders.Len())
+// openTable makes a table that has every message's key and nothing else of it.
+func openTable(ctx context.Context, column store.Column, messages encode.Messages) (*store.Place, error) {
+	rows := make([]store.Row, messages.Len())
 	for i := range rows {
-		rows[i].ID = int64(orders.Fields(i).Serial)
+		rows[i].ID = int64(messages.Fields(i).Serial)
 	}
-	return store.OpenTable(ctx, rows)
+	return store.OpenTable(ctx, column, rows)
 }
 
-// Suite returns the stage's cases. of is the suite of the stage store, whose server they share, and
-// sent that of send, whose --link puts a network under them too.
-func Suite(of, sent lab.Suite) lab.Suite {
-	suite := lab.Suite{Stage: "route", Doc: "The whole way of an order, from struct to row and back: where does its cost go, and what is saved?",
-		Figures: lab.Figures{Says: says}, Servers: map[string]proc.Server{serverName: serve},
-		Choose: func(c *lab.Choice) error { return choose(c, sent.Choose) }}
+// Brought returns the suites of a brought message's program: its way, and the cases of its codecs.
+func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
+	stored, sent := store.Suite(), send.Suite()
+	suite := Suite(traffic, stored, sent)
+	suite.Brought = true
+	suite.Flags = func(f *flag.FlagSet) {
+		stored.Flags(f)
+		sent.Flags(f)
+	}
+	choose := suite.Choose
+	suite.Choose = func(c *lab.Choice) error { return cmp.Or(choose(c), stored.Choose(c)) }
+	for _, of := range []lab.Suite{stored, sent} {
+		maps.Copy(suite.Servers, of.Servers)
+	}
+	return []lab.Suite{suite, codecs}
+}
+
+// largestRequest is how many bytes 100 messages in one request may have.
+const largestRequest = 4 << 20
+
+// Suite returns the cases of a kind of message. of is the suite of the stage store, whose server
+// they share, and sent that of send, whose --link puts a network under them too.
+func Suite(traffic encode.Traffic, of, sent lab.Suite) lab.Suite {
+	r := &route{traffic}
+	suite := lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
+		Figures: lab.Figures{Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
+		Choose: func(c *lab.Choice) error { return r.choose(c, sent.Choose) }}
 	var service *lab.Service
 	for i := range of.Cases {
 		if c := &of.Cases[i]; service == nil && c.Service != nil && record.KeysOf(c.Name).Get("fsync") == "off" {
 			service = c.Service
 		}
 	}
+	kind := ""
+	if r.Name != "" {
+		kind = "msg=" + r.Name + "/"
+	}
 	for _, peer := range peers {
 		for _, msgs := range []int{1, 100} {
-			way := map[int]string{1: "an order", 100: "100 orders in one request"}[msgs] + ", from struct over TLS into " + peer.doc + ", and the receipt back"
-			whole := newCase(fmt.Sprintf("Route/msgs=%d/peer=%s", msgs, peer.name), msgs, peer.open, false)
+			if msgs > 1 && msgs*r.Largest > largestRequest {
+				continue
+			}
+			way := map[int]string{1: r.One, 100: "100 " + r.Many + " in one request"}[msgs] + ", from struct over TLS into " + peer.doc + ", and the receipt back"
+			whole := r.newCase(fmt.Sprintf("Route/%smsgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, false)
 			whole.Doc = "What does the way cost of " + way + "?"
 			if peer.name == "sink" && msgs == 1 {
-				whole.Headline, whole.First = true, append(usual(1).parts(), "codec=pbfast", "codec=pbfast/lib=pgbulk/call=exec", "proto=http2")
+				whole.Headline, whole.First = true, r.first()
 			}
-			late := newCase(fmt.Sprintf("Route/slice=half/msgs=%d/peer=%s", msgs, peer.name), msgs, peer.open, true)
+			late := r.newCase(fmt.Sprintf("Route/%sslice=half/msgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, true)
 			late.Doc = "How long takes, at half of the rate that one connection can do, the way of " + way + "?"
 			if peer.name == "postgres" {
 				whole.Service, late.Service = service, service
@@ -66,17 +103,32 @@ func Suite(of, sent lab.Suite) lab.Suite {
 	return suite
 }
 
+// first are the rows of a first look.
+func (r *route) first() []string {
+	base := r.usual(1)
+	rows := base.parts()
+	for _, change := range []way{{Codec: r.Best}, {Codec: r.Best, Call: "lib=pgbulk/call=exec"}, {Proto: "proto=http2"}} {
+		if change = change.beside(base); change != (way{}) {
+			rows = append(rows, change.name())
+		}
+	}
+	return rows
+}
+
 // newCase has the ways as they are, and their parts; or at half of their rates.
-func newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
-	base := usual(msgs)
-	c := lab.Case{Name: name, Baseline: base.name(), Value: record.ValueWall}
+func (r *route) newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
+	base := r.usual(msgs)
+	c := lab.Case{Name: name, Warning: r.Warning, Baseline: base.name(), Value: record.ValueWall}
 	add := func(row lab.Contender, w way, live []step) {
 		if slices.ContainsFunc(c.Contenders, func(o lab.Contender) bool { return o.Name == row.Name }) {
 			return
 		}
 		row.Settings = w.settings()
+		if row.NotPossible = r.Lost[w.Codec]; row.NotPossible != "" {
+			row.Checks = ""
+		}
 		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := open(ctx, work{w, msgs, env.Seed, live}, place)
+			in, err := open(ctx, r.Traffic, work{w, msgs, env.Seed, live}, place)
 			switch {
 			case err != nil:
 				return nil, fmt.Errorf("route: %s: %w", row.Name, err)
@@ -92,7 +144,7 @@ func newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
 		floor = ""
 	}
 	add(lab.Contender{Name: base.name(), OwnFloor: floor, Checks: wholeChecks}, base, base.steps())
-	for _, change := range changes(msgs) {
+	for _, change := range r.changes(msgs) {
 		w := change.in(base)
 		ways = append(ways, w)
 		add(lab.Contender{Name: change.name(), OwnFloor: floor, Checks: wholeChecks}, w, w.steps())
@@ -100,7 +152,7 @@ func newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
 	if atHalf {
 		return c
 	}
-	add(lab.Contender{Name: floorName, Floor: true, Checks: wholeChecks}, bare, []step{stepStore})
+	add(lab.Contender{Name: floorName, Floor: true, Checks: wholeChecks}, r.bare(), []step{stepStore})
 	for _, w := range ways {
 		for _, s := range w.steps() {
 			add(lab.Contender{Name: w.part(s), Floor: true, Checks: partChecks[s]}, w.carrying(s), []step{s})
@@ -111,24 +163,24 @@ func newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
 
 // partChecks say what a part's proof checks.
 var partChecks = map[step]string{
-	stepEncode:    "what was encoded has every field of the orders, and the receipt is theirs",
+	stepEncode:    "what was encoded has every field of the messages, and the receipt is theirs",
 	stepPack:      "what was packed could be unpacked, and is as long as before, each time",
 	stepSeal:      "what was sealed could be opened, and is as long as before, each time",
 	stepTransport: "the answer is the prepared one, and the server received every byte by the protocol that the row names",
-	stepDecode:    "every field was read: their sum is the orders', each time",
+	stepDecode:    "every field was read: their sum is the messages', each time",
 	stepStore:     wholeChecks[:strings.Index(wholeChecks, ";")],
 }
 
 // choose leaves out the parts of all ways but the usual one, and what is done at half of a rate,
 // unless a pattern names them. network puts the network that a run asks for under the others.
-func choose(c *lab.Choice, network func(*lab.Choice) error) error {
+func (r *route) choose(c *lab.Choice, network func(*lab.Choice) error) error {
 	asked := func(key string) bool {
 		return c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return strings.Contains(p, key) || p == lab.All })
 	}
 	parts, half := asked("part="), asked("slice=")
 	rows := len(c.Entries)
 	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
-		return !half && record.KeysOf(e.Case.Name).Get("slice") != "" || !parts && isPart(e.Contender.Name) && !ofUsual(e.Case.Name, e.Contender.Name)
+		return !half && record.KeysOf(e.Case.Name).Get("slice") != "" || !parts && isPart(e.Contender.Name) && !r.ofUsual(e.Case.Name, e.Contender.Name)
 	})
 	if len(c.Entries) < rows && len(c.Patterns) > 0 {
 		c.Note = "route: with the parts of the baseline only, and not at half of the rate; Route/part=* and Route/slice=half add those"
@@ -148,6 +200,6 @@ func choose(c *lab.Choice, network func(*lab.Choice) error) error {
 }
 
 // ofUsual says whether a row is a part of the case's baseline.
-func ofUsual(name, contender string) bool {
-	return slices.Contains(usual(messages(name)).parts(), contender)
+func (r *route) ofUsual(name, contender string) bool {
+	return slices.Contains(r.usual(messages(name)).parts(), contender)
 }

@@ -15,12 +15,16 @@ import (
 	"postage/internal/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/stage/encode"
 	"postage/stage/send"
 	"postage/stage/store"
 )
 
 // suite is the stage's; the test program is its own server and its own sink, as postage is.
-func suite() lab.Suite { return Suite(store.Suite(), send.Suite()) }
+func suite() lab.Suite { return Suite(encode.Orders(), store.Suite(), send.Suite()) }
+
+// ofOrders is the way of orders.
+var ofOrders = route{encode.Orders()}
 
 // noServer is the reason why the tests have no PostgreSQL, nil if they have one.
 var noServer error
@@ -29,6 +33,9 @@ func TestMain(m *testing.M) {
 	servers := maps.Clone(store.Suite().Servers)
 	maps.Copy(servers, suite().Servers)
 	maps.Copy(servers, send.Suite().Servers)
+	if config := os.Getenv(broughtAt); config != "" {
+		servers = brought(config)[0].Servers
+	}
 	proc.ServeIfStarted(servers)
 	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
@@ -77,13 +84,17 @@ func TestNames(t *testing.T) {
 // Every row proves itself, and then does operations. Parts with another codec's bytes, and what
 // differs in its pace alone, are proven where tests may take longer.
 func TestEveryContenderProves(t *testing.T) {
-	for _, c := range suite().Cases {
+	proveAll(t, &ofOrders, suite().Cases)
+}
+
+func proveAll(t *testing.T, r *route, cases []lab.Case) {
+	for _, c := range cases {
 		t.Run(strings.TrimPrefix(c.Name, "Route/"), func(t *testing.T) {
 			if c.Service != nil && noServer != nil {
 				t.Skip(noServer)
 			}
 			for _, contender := range c.Contenders {
-				usual := contender.Name == c.Baseline || ofUsual(c.Name, contender.Name)
+				usual := contender.Name == c.Baseline || r.ofUsual(c.Name, contender.Name)
 				again := isPart(contender.Name) && !strings.Contains(contender.Name, "pack=") || strings.Contains(c.Name, "slice=")
 				if again && !usual && os.Getenv("POSTAGE_LONG") == "" {
 					continue
@@ -138,7 +149,7 @@ func TestLink(t *testing.T) {
 	if err := flags.Set("link", "rtt=20ms"); err != nil {
 		t.Fatal(err)
 	}
-	s := Suite(store.Suite(), sent)
+	s := Suite(encode.Orders(), store.Suite(), sent)
 	entries, err := lab.Select([]lab.Suite{s}, []string{"Route/msgs=1/pack=zstd"})
 	if err != nil {
 		t.Fatal(err)

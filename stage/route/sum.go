@@ -145,19 +145,19 @@ func (w way) parts() (rows []string) {
 // says is what a run says of a case first: over a network how long it takes, where the baseline's
 // CPU time goes, and then what each row saves of it, in the whole, and by what its parts alone
 // foretell where they were measured.
-func says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
+func (r *route) says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
 	if text := overNetwork(c); text != "" {
 		story.Sentences = []string{text}
 	}
-	s, base := newSum(rec, c.Name), usual(messages(c.Name))
+	s, base := newSum(rec, c.Name), r.usual(messages(c.Name))
 	bar, ok := s.bar(base.name(), base, base)
 	if !ok || len(bar.Parts) == 1 {
 		return story
 	}
-	story.Sentences, story.Bars = append(story.Sentences, s.shares(c.Name, base, bar)), []lab.Bar{bar}
+	story.Sentences, story.Bars = append(story.Sentences, r.way(messages(c.Name))+s.shares(base, bar)), []lab.Bar{bar}
 	var saves, costs []string
 	foretold := false
-	for _, change := range changes(messages(c.Name)) {
+	for _, change := range r.changes(messages(c.Name)) {
 		whole, text, known := s.saving(base, change)
 		if text == "" {
 			continue
@@ -189,7 +189,7 @@ func says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
 // inWords says what a way has in place of the usual: "pbfast for json".
 func (w way) inWords(base way) string {
 	var words []string
-	for _, choice := range [][2]string{{w.Codec, base.Codec}, {w.Proto, base.Proto}, {w.Pack, ""}, {w.Call, base.Call}} {
+	for _, choice := range [][2]string{{w.Codec, base.Codec}, {w.Proto, base.Proto}, {w.Pack, ""}, {w.Call, base.Call}, {w.Column, "column=bytea"}} {
 		if choice[0] == "" {
 			continue
 		}
@@ -221,16 +221,20 @@ func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
 	return bar, ok
 }
 
+// way is how a sentence about the way of so many messages begins.
+func (r *route) way(msgs int) string {
+	if msgs > 1 {
+		return fmt.Sprintf("The way of %d %s", msgs, r.Many)
+	}
+	return strings.ToUpper(r.One[:1]) + r.One[1:] + "'s way"
+}
+
 // shares says what parts the baseline's CPU time has, the largest first.
-func (s *sum) shares(name string, base way, bar lab.Bar) string {
+func (s *sum) shares(base way, bar lab.Bar) string {
 	parts := slices.Clone(bar.Parts[:len(bar.Parts)-1])
 	slices.SortFunc(parts, func(a, b lab.BarPart) int { return cmp.Compare(b.Share, a.Share) })
 	together, _ := s.over(base.name(), base.adds(base.steps()...))
-	text := "An order's way costs "
-	if n := messages(name); n > 1 {
-		text = fmt.Sprintf("The way of %d orders costs ", n)
-	}
-	text += fmt.Sprintf("%.0f µs of CPU:", s.mean(base.name())/1e3)
+	text := fmt.Sprintf(" costs %.0f µs of CPU:", s.mean(base.name())/1e3)
 	for _, p := range parts {
 		text += fmt.Sprintf(" %s %.0f%%,", p.Name, 100*p.Share)
 	}
@@ -295,7 +299,7 @@ func (s *sum) saving(base, change way) (whole float64, text string, foretold boo
 	return whole, text, foretold
 }
 
-// messages is how many orders an operation of a case has.
+// messages is how many messages an operation of a case has.
 func messages(name string) int {
 	if record.KeysOf(name).Get("msgs") == "1" {
 		return 1

@@ -1,20 +1,27 @@
 package route
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"postage/record"
+	"postage/stage/store"
 )
 
-// A way is a choice at each step, by the name that the step's stage has for it.
+// A way is a choice at each step, by the name that the step's stage has for it, and the type of the
+// column that messages are stored in, bytea if it is empty.
 type way struct {
-	Codec, Proto, Pack, Call string
+	Codec, Proto, Pack, Call, Column string
+}
+
+func (w *way) choices() []*string {
+	return []*string{&w.Codec, &w.Proto, &w.Pack, &w.Call, &w.Column}
 }
 
 // usual is what most services have.
-func usual(msgs int) way {
-	w := way{"codec=json", "proto=http1", "pack=none", "lib=pgx/call=exec"}
+func (r *route) usual(msgs int) way {
+	w := way{Codec: r.Usual, Proto: "proto=http1", Pack: "pack=none", Call: "lib=pgx/call=exec"}
 	if msgs > 1 {
 		w.Call = "lib=pgx/call=sendbatch"
 	}
@@ -22,45 +29,59 @@ func usual(msgs int) way {
 }
 
 // bare is the floor: bytes made beforehand, over TLS alone, into one write.
-var bare = way{"codec=protobuf", "floor=tls", "pack=none", "floor=precomputed"}
+func (r *route) bare() way {
+	w := way{Codec: r.Usual, Proto: "floor=tls", Pack: "pack=none", Call: floorName}
+	if slices.Contains(r.Codecs, "codec=protobuf") && r.Lost["codec=protobuf"] == "" {
+		w.Codec = "codec=protobuf"
+	}
+	return w
+}
 
 const floorName = "floor=precomputed"
 
-// sealed is strict Web Push in place of a compression.
+// sealed is strict Web Push in place of a compression. It takes 3,993 bytes at most, so a brought
+// message may be too long for it.
 const sealed = "seal=webpush/mode=strict"
 
 // changes are the rows: what each has in place of the usual. To add one, add a line.
-func changes(msgs int) []way {
-	list := []way{
-		{Codec: "codec=protobuf"},
-		{Codec: "codec=vtprotobuf"},
-		{Codec: "codec=pbfast"},
-		{Codec: "codec=msgp"},
-		{Codec: "codec=jsonv2"},
-		{Codec: "codec=sonic/config=default"},
-		{Proto: "proto=http2"},
-		{Proto: "proto=http3"},
-		{Proto: "proto=grpc"},
-		{Proto: "proto=connect/over=http2/lib=connect-go"},
-		{Pack: "pack=gzip/level=6"},
-		{Pack: "pack=zstd/level=1"},
-		{Call: "lib=pgbulk/call=exec"},
-		{Call: "lib=pgbulk/call=upsert/strategy=auto"},
-		{Codec: "codec=pbfast", Proto: "proto=grpc"},
-		{Codec: "codec=pbfast", Call: "lib=pgbulk/call=exec"},
+func (r *route) changes(msgs int) (list []way) {
+	var all []way
+	for _, codec := range r.Codecs {
+		all = append(all, way{Codec: codec})
 	}
-	if msgs == 1 {
-		return append(list, way{Pack: sealed})
+	all = append(all,
+		way{Proto: "proto=http2"},
+		way{Proto: "proto=http3"},
+		way{Proto: "proto=grpc"},
+		way{Proto: "proto=connect/over=http2/lib=connect-go"},
+		way{Pack: "pack=gzip/level=6"},
+		way{Pack: "pack=zstd/level=1"},
+		way{Call: "lib=pgbulk/call=exec"},
+		way{Call: "lib=pgbulk/call=upsert/strategy=auto"},
+		way{Codec: "codec=json", Column: "column=jsonb"},
+		way{Codec: r.Best, Proto: "proto=grpc"},
+		way{Codec: r.Best, Call: "lib=pgbulk/call=exec"},
+	)
+	switch {
+	case msgs > 1:
+		all = append(all, way{Call: "lib=pgx/call=exec"})
+	case r.Name == "":
+		all = append(all, way{Pack: sealed})
 	}
-	return append(list, way{Call: "lib=pgx/call=exec"})
+	for _, w := range all {
+		if w = w.beside(r.usual(msgs)); w != (way{}) && !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // name has what is changed.
 func (w way) name() string {
 	var parts []string
-	for _, part := range []string{w.Codec, w.Proto, w.Pack, w.Call} {
-		if part != "" {
-			parts = append(parts, part)
+	for _, part := range w.choices() {
+		if *part != "" {
+			parts = append(parts, *part)
 		}
 	}
 	return strings.Join(parts, "/")
@@ -68,18 +89,31 @@ func (w way) name() string {
 
 // in is the usual way with the changes of w.
 func (w way) in(all way) way {
-	for _, choice := range []struct{ to, from *string }{{&all.Codec, &w.Codec}, {&all.Proto, &w.Proto}, {&all.Pack, &w.Pack}, {&all.Call, &w.Call}} {
-		if *choice.from != "" {
-			*choice.to = *choice.from
-		}
+	for i, choice := range all.choices() {
+		*choice = cmp.Or(*w.choices()[i], *choice)
 	}
 	return all
+}
+
+// beside is w without what it has in common with another way.
+func (w way) beside(other way) way {
+	for i, choice := range other.choices() {
+		if mine := w.choices()[i]; *mine == *choice {
+			*mine = ""
+		}
+	}
+	return w
 }
 
 // settings are the whole way's, which a row's name does not repeat.
 func (w way) settings() map[string]string {
 	packed, _, _ := strings.Cut(w.Pack, "=")
-	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), packed: value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " ")}
+	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), packed: value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " "), "column": string(w.column())}
+}
+
+// column is where messages are stored.
+func (w way) column() store.Column {
+	return store.Column(value(cmp.Or(w.Column, "column="+string(store.Bytea))))
 }
 
 // value is what comes after the first key of a name: "json", "sonic config=default".
@@ -125,7 +159,7 @@ func (w way) part(s step) string {
 			parts = append(parts, w.Pack)
 		}
 	case stepStore:
-		parts = append(parts, w.Call)
+		parts = append(parts, way{Call: w.Call, Column: w.Column}.name())
 	}
 	return strings.Join(parts, "/")
 }
@@ -134,9 +168,9 @@ func (w way) part(s step) string {
 // one, with the codec's bytes, compressed only where that is the step.
 func (w way) carrying(s step) way {
 	if s != stepTransport {
-		w.Proto = usual(1).Proto
+		w.Proto = "proto=http1"
 		if s != stepPack && s != stepSeal {
-			w.Pack = usual(1).Pack
+			w.Pack = "pack=none"
 		}
 	}
 	return w

@@ -28,11 +28,22 @@ type Row struct {
 	Message []byte
 }
 
-// rowTypes are the types of the columns of a Row, and rowOIDs what they are called on the wire.
-var (
-	rowTypes = []string{"int8", "text", "int8", "int8", "bytea"}
-	rowOIDs  = map[string]uint32{"id": pgtype.Int8OID, "colB": pgtype.Int8OID, "colC": pgtype.Int8OID, "colD": pgtype.ByteaOID}
+// A Column is the type of a message's column.
+type Column string
+
+// Columns of messages: any bytes, or JSON.
+const (
+	Bytea Column = "bytea"
+	JSONB Column = "jsonb"
 )
+
+// types are the types of the columns of a Row, and oids what they are called on the wire.
+func (c Column) types() []string { return []string{"int8", "text", "int8", "int8", string(c)} }
+
+func (c Column) oids() map[string]uint32 {
+	return map[string]uint32{"id": pgtype.Int8OID, "colA": pgtype.TextOID, "colB": pgtype.Int8OID, "colC": pgtype.Int8OID,
+		"colD": map[Column]uint32{Bytea: pgtype.ByteaOID, JSONB: pgtype.JSONBOID}[c]}
+}
 
 // Values are the row's, in the order of the columns.
 func (r *Row) Values() []any { return []any{r.ID, r.Text, r.A, r.B, r.Message} }
@@ -40,21 +51,22 @@ func (r *Row) Values() []any { return []any{r.ID, r.Text, r.A, r.B, r.Message} }
 // Place is where another stage's rows go: the sink, or a table of its own on the run's server.
 type Place struct {
 	place
-	sink *sink // nil for a server
+	column Column
+	sink   *sink // nil for a server
 }
 
-// OpenSink starts a sink.
-func OpenSink(ctx context.Context) (*Place, error) {
-	s, err := startSink(ctx, rowOIDs, pgtest.Unix)
+// OpenSink starts a sink that takes messages in a column.
+func OpenSink(ctx context.Context, column Column) (*Place, error) {
+	s, err := startSink(ctx, column.oids(), pgtest.Unix)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	s.to.types = rowTypes
-	return &Place{s, s}, nil
+	s.to.types = column.types()
+	return &Place{s, column, s}, nil
 }
 
 // OpenTable makes a table with these rows on the server of the cases that have a service.
-func OpenTable(ctx context.Context, rows []Row) (_ *Place, err error) {
+func OpenTable(ctx context.Context, column Column, rows []Row) (_ *Place, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("store: %w", err)
@@ -64,7 +76,7 @@ func OpenTable(ctx context.Context, rows []Row) (_ *Place, err error) {
 	if s.reach, err = reachOf(false); err != nil {
 		return nil, err
 	}
-	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: rowTypes, unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
+	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: column.types(), unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
 	if s.control, err = pgx.Connect(ctx, s.to.dsn); err != nil {
 		return nil, err
 	}
@@ -74,11 +86,17 @@ func OpenTable(ctx context.Context, rows []Row) (_ *Place, err error) {
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	return &Place{s, nil}, nil
+	return &Place{s, column, nil}, nil
 }
 
-// Address tells OpenCall, in whatever process, where the rows go.
-func (p *Place) Address() (dsn, table string) { t := p.target(); return t.dsn, t.table }
+// An Address tells OpenCall, in whatever process, where the rows go.
+type Address struct {
+	DSN, Table string
+	Column     Column
+}
+
+// Address returns the place's.
+func (p *Place) Address() Address { t := p.target(); return Address{t.dsn, t.table, p.column} }
 
 // Prepare removes the row versions that writes have replaced. It is called between batches.
 func (p *Place) Prepare() error { return p.prepare(context.Background()) }
@@ -109,7 +127,7 @@ func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return boundRows(received)
+	return boundRows(received, p.column)
 }
 
 func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
@@ -123,7 +141,8 @@ func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
 }
 
 // boundRows are the rows in the Bind messages that a client has sent.
-func boundRows(received []byte) (found []Row, err error) {
+func boundRows(received []byte, c Column) (found []Row, err error) {
+	oids := c.oids()
 	reader, types := pgproto3.NewBackend(bytes.NewReader(received), io.Discard), pgtype.NewMap()
 	for {
 		m, err := reader.Receive()
@@ -138,20 +157,41 @@ func boundRows(received []byte) (found []Row, err error) {
 		if !ok || len(bind.Parameters)%len(columns) != 0 {
 			continue
 		}
+		if rows, ok := unnested(bind, c, types); ok {
+			found = append(found, rows...)
+			continue
+		}
 		for first := 0; first < len(bind.Parameters); first += len(columns) {
 			var r Row
 			for i, to := range []any{&r.ID, &r.Text, &r.A, &r.B, &r.Message} {
-				oid, known := rowOIDs[columns[i]]
-				if !known {
-					oid = pgtype.TextOID
-				}
-				if err := types.Scan(oid, formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
+				if err := types.Scan(oids[columns[i]], formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
 					return nil, fmt.Errorf("what the sink received as %s: %w", columns[i], err)
 				}
 			}
 			found = append(found, r)
 		}
 	}
+}
+
+// unnested are the rows of a statement that has an array for each column.
+func unnested(bind *pgproto3.Bind, c Column, types *pgtype.Map) (rows []Row, ok bool) {
+	var ids, as, bs []int64
+	var texts []string
+	var messages [][]byte
+	if len(bind.Parameters) != len(columns) {
+		return nil, false
+	}
+	oids := []uint32{pgtype.Int8ArrayOID, pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.Int8ArrayOID,
+		map[Column]uint32{Bytea: pgtype.ByteaArrayOID, JSONB: pgtype.JSONBArrayOID}[c]}
+	for i, to := range []any{&ids, &texts, &as, &bs, &messages} {
+		if types.Scan(oids[i], formatOf(bind, i), bind.Parameters[i], to) != nil {
+			return nil, false
+		}
+	}
+	for i := range ids {
+		rows = append(rows, Row{ids[i], texts[i], as[i], bs[i], messages[i]})
+	}
+	return rows, true
 }
 
 // formatOf is the format of a parameter: there is a code for each, one for all, or none for text.
@@ -185,8 +225,8 @@ func calls() []*contender {
 
 // OpenCall opens a call, by the name that its rows have, to a place's address. The floor writes the
 // rows that are given here, whatever it is given later; the others need them only for their number.
-func OpenCall(ctx context.Context, name, dsn, table string, rows [][]any) (*Call, error) {
-	c := &Call{to: target{dsn: dsn, table: table, types: rowTypes, unix: true, rows: rows}}
+func OpenCall(ctx context.Context, name string, to Address, rows [][]any) (*Call, error) {
+	c := &Call{to: target{dsn: to.DSN, table: to.Table, types: to.Column.types(), unix: true, rows: rows}}
 	for _, way := range calls() {
 		if way.name != name {
 			continue

@@ -60,5 +60,5 @@ func encodeCopy(conn *pgx.Conn, t *target) (messages []byte, err error) {
 // encoded returns a value in binary format.
 func encoded(conn *pgx.Conn, typ string, v any) ([]byte, error) {
 	known, _ := conn.TypeMap().TypeForName(typ)
-	return conn.TypeMap().Encode(known.OID, pgx.BinaryFormatCode, v, nil)
+	return conn.TypeMap().Encode(known.OID, pgx.BinaryFormatCode, v, []byte{}) // nil is NULL
 }

@@ -144,8 +144,8 @@ func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	module := strings.TrimSuffix(s.module, "/"+internal)
-	main := fmt.Sprintf("func main() { cli.Main(encode.Struct[brought.%s](%q)) }", b.Type, b.Config)
-	return &lab.BroughtCode{Main: b.Folder}, saveGo(filepath.Join(b.Folder, "main.go"), "main", main, module+"/cli", module+"/stage/encode", "brought "+b.Package)
+	main := fmt.Sprintf("func main() { cli.Main(route.Brought(encode.Struct[brought.%s](%q))...) }", b.Type, b.Config)
+	return &lab.BroughtCode{Main: b.Folder}, saveGo(filepath.Join(b.Folder, "main.go"), "main", main, module+"/cli", module+"/stage/encode", module+"/stage/route", "brought "+b.Package)
 }
 
 // caught returns a writer's error, or its panic as an error.
@@ -270,7 +270,7 @@ func (p part) has(path string) bool {
 // writeBroughtSuite writes the main program, and the file that replaces the stage's own messages.
 func writeBroughtSuite(s *schema, b lab.Brought) error {
 	module := strings.TrimSuffix(s.module, "/"+internal)
-	if err := saveGo(filepath.Join(b.Folder, "main.go"), "main", "func main() { cli.Main(encode.Suite()) }", module+"/cli", module+"/stage/encode"); err != nil {
+	if err := saveGo(filepath.Join(b.Folder, "main.go"), "main", "func main() { cli.Main(route.Brought(encode.Brought())...) }", module+"/cli", module+"/stage/encode", module+"/stage/route"); err != nil {
 		return err
 	}
 	source := strings.ReplaceAll(string(broughtSource), "\"postage/", fmt.Sprintf("\"%s/", module))
