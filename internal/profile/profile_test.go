@@ -98,6 +98,7 @@ func TestAttribution(t *testing.T) {
 		{"google.golang.org/protobuf/internal/impl.(*MessageInfo).unmarshal google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal google.golang.org/protobuf/proto.Unmarshal main.f", "decode protobuf by google.golang.org/protobuf/proto for main.f"},
 		{"google.golang.org/protobuf/internal/impl.(*M).Range google.golang.org/protobuf/encoding/protojson.encoder.marshalMessage google.golang.org/protobuf/encoding/protojson.Marshal main.f", "encode JSON by google.golang.org/protobuf/encoding/protojson for main.f"},
 		{"compress/flate.(*compressor).deflate compress/gzip.(*Writer).Write main.zip.func1", "encode gzip by compress/gzip for main.zip"},
+		{"github.com/klauspost/compress/internal/le.Load64[go.shape.int32] github.com/klauspost/compress/flate.(*fastEncL5).Encode github.com/klauspost/compress/gzip.(*Writer).Write main.zip", "encode gzip by github.com/klauspost/compress/gzip for main.zip"},
 		{"syscall.read compress/flate.(*decompressor).Read compress/gzip.(*Reader).Read io.ReadAll main.f", "decode gzip by compress/gzip for main.f"},
 		{"github.com/jackc/pgx/v5/pgproto3.(*Bind).Encode github.com/jackc/pgx/v5.(*Conn).SendBatch github.com/jackc/pgx/v5/pgxpool.(*Pool).SendBatch main.save", "PostgreSQL by github.com/jackc for main.save"},
 		{"gopkg.in/yaml%2ev3.(*parser).parse gopkg.in/yaml%2ev3.Unmarshal main.f", "decode YAML by gopkg.in/yaml.v3 for main.f"},
