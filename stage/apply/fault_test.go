@@ -108,10 +108,10 @@ func TestProofSeesTheWork(t *testing.T) {
 		if l.created == nil && l.deletes != nil {
 			// Nothing is sent, which the requests on the wire show first.
 			wantError(t, err, "the requests were")
-			err = in.checkWork(t.Context())
+			err = in.checkWork(t.Context(), nil)
 		} else if strings.HasSuffix(r.reason, "configmaps") {
 			wantError(t, err, "the requests were")
-			err = in.checkWork(t.Context())
+			err = in.checkWork(t.Context(), nil)
 		}
 		wantError(t, err, r.reason)
 		if err := in.Close(); err != nil {

@@ -82,7 +82,7 @@ func (f *filling) Replace(all []any, version string) error {
 	return err
 }
 
-// peaks are the peaks of resident memory while a cache was filled once, in bytes.
+// peaks are the peaks of resident memory while the caches were filled once, in bytes.
 type peaks struct{ server, client int64 }
 
 // alone waits until no other worker proves itself on the server, whose memory it would change.
@@ -94,10 +94,12 @@ func (in *instance) alone(ctx context.Context) (done func(), err error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// measurePeaks fills a cache once more, from a server and in a process that have just collected
+// measurePeaks fills the caches once more, from a server and in a process that have just collected
 // their garbage.
 func (in *instance) measurePeaks(ctx context.Context) error {
-	in.lanes[0].cache, in.lanes[0].all = nil, nil
+	for i := range in.lanes {
+		in.lanes[i].cache, in.lanes[i].all = nil, nil
+	}
 	debug.FreeOSMemory()
 	if err := in.settle(ctx); err != nil {
 		return fmt.Errorf("have the server collect its garbage: %w", err)
@@ -107,7 +109,7 @@ func (in *instance) measurePeaks(ctx context.Context) error {
 	if errors.Is(err, proc.ErrNotAvailable) {
 		return nil
 	}
-	if err := in.Run(1); err != nil {
+	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
 	var known [2]error

@@ -15,14 +15,14 @@ func TestFill(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		for _, as := range []string{"json", "cbor"} {
 			t.Run(fmt.Sprintf("plain=%v/as=%s", plain, as), func(t *testing.T) {
-				s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, plain: plain}
+				s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 2, plain: plain}
 				s.op.objects, s.op.shared = 20, false
 				in := instanceOf(t, s, as)
 				if err := in.Prove(t.Context()); err != nil {
 					t.Error(err)
 				}
 				in.caller.tap().on.Store(true)
-				if err := in.Run(1); err != nil {
+				if err := in.Run(in.MinOps()); err != nil {
 					t.Error(err)
 				}
 				in.plain = !plain
@@ -32,6 +32,37 @@ func TestFill(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The floor reads all that a cache is filled with, though the server closed its connection.
+func TestFloorOfFill(t *testing.T) {
+	needServer(t)
+	s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, plain: true}
+	s.op.objects, s.op.shared = 20, false
+	in, err := newInstance(t.Context(), s, byName("cbor"), openPrebuilt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Prove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	in.caller.tap().on.Store(true)
+	if err := in.caller.(*prebuilt).raw.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Prepare(); err != nil {
+		t.Error(err)
+	}
+	in.caller.tap().take()
+	if err := in.Run(1); err != nil {
+		t.Error(err)
+	}
+	in.ready = append(in.ready, "nobody")
+	wantError(t, in.checkList(in.caller.tap().take()), "the list lacks nobody")
+	in.ready = in.ready[:20]
+	if err := in.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -127,14 +127,11 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	if err := in.fill(max(in.op.objects, in.stock)); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
-	// The first request makes the connection. Several at a time would make several connections.
-	if in.op.name == "fill" {
-		err = in.caller.get(&in.lanes[0], in.ready[0])
-	} else {
-		err = in.caller.list(&in.lanes[0], in.op.objects)
-	}
-	if err != nil {
-		return fmt.Errorf("first request: %w", err)
+	if in.op.name != "fill" { // whose connection is made before each batch
+		// The first request makes the connection. Several at a time would make several connections.
+		if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
+			return fmt.Errorf("first request: %w", err)
+		}
 	}
 	in.caller.tap().on.Store(true) // until the proof is done
 	if in.op.name == "watch" {
@@ -324,12 +321,28 @@ func (in *instance) Prepare() error {
 	if err := in.sweep(); err != nil {
 		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
 	}
-	if in.op.name == "delete" {
+	switch in.op.name {
+	case "delete":
 		if err := in.fill(max(stock, 2*in.last)); err != nil {
 			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
 		}
+	case "fill":
+		if err := in.connect(); err != nil {
+			return fmt.Errorf("apply: connect: %w", in.explain(err))
+		}
 	}
 	return nil
+}
+
+// connect makes a small request. A new connection is made for it if the server has closed the one
+// that there was, as that was idle while the others filled their caches.
+func (in *instance) connect() error {
+	if c, ok := in.caller.(*prebuilt); ok {
+		if err := c.raw.renew(in.ctx); err != nil {
+			return err
+		}
+	}
+	return in.caller.get(&in.lanes[0], in.ready[0])
 }
 
 // Run does n operations, as many at a time as there are lanes.
@@ -344,8 +357,8 @@ func (in *instance) Run(n int) error {
 // MinOps returns how many operations a batch should have at least. With only a few for each lane,
 // some lanes would be idle for much of the batch.
 func (in *instance) MinOps() int {
-	if len(in.lanes) == 1 {
-		return 1
+	if len(in.lanes) == 1 || in.op.name == "fill" {
+		return len(in.lanes)
 	}
 	return 4 * len(in.lanes)
 }

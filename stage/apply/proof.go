@@ -30,6 +30,9 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	before := in.caller.tap().take() // the request of the watch, which was opened with the contender
+	if in.op.name == "fill" {
+		in.caller.wire().Conns.Store(1) // the one that is open
+	}
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func (in *instance) Prove(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := in.checkWork(ctx); err != nil {
+	if err := in.checkWork(ctx, seen); err != nil {
 		return err
 	}
 	in.caller.tap().on.Store(false)
@@ -72,11 +75,12 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 		return fmt.Errorf("the watch was opened by the requests %q", methods(before))
 	}
 	if in.op.name == "fill" {
-		// The watch that may follow is ended at once.
-		seen = seen[:min(1, len(seen))]
-		if plain := len(seen) == 1 && !seen[0].watch; plain != in.plain {
-			return fmt.Errorf("the cache was filled by a list: %v", plain)
+		listed := slices.ContainsFunc(seen, func(e *exchange) bool { return !e.watch })
+		if listed != in.plain {
+			return fmt.Errorf("the cache was filled by a list: %v", listed)
 		}
+		// The watch that may follow a list is ended at once.
+		seen = slices.DeleteFunc(seen, func(e *exchange) bool { return e.watch == in.plain })
 	}
 	for _, e := range append(before, seen...) {
 		if in.mistaken != nil {
@@ -123,7 +127,7 @@ func firstType(accepts string) string {
 
 // checkWork compares the objects on the server, and the responses, with what the operations had to
 // do.
-func (in *instance) checkWork(ctx context.Context) error {
+func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 	switch in.op.name {
 	case "create":
 		return in.checkNames(ctx, in.loose, func(string) string { return firstChange })
@@ -145,7 +149,7 @@ func (in *instance) checkWork(ctx context.Context) error {
 			return err
 		}
 	case "list100", "list500", "fill":
-		return in.checkList()
+		return in.checkList(seen)
 	}
 	return in.checkLast()
 }
@@ -195,9 +199,9 @@ func (in *instance) checkLast() error {
 // take a worker longer than it has to set itself up.
 const fullyChecked = 500
 
-func (in *instance) checkList() error {
-	if _, floor := in.caller.(*prebuilt); floor {
-		return nil
+func (in *instance) checkList(seen []*exchange) error {
+	if c, floor := in.caller.(*prebuilt); floor {
+		return c.checkList(seen)
 	}
 	for i := range in.lanes {
 		names := map[string]bool{}

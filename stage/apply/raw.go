@@ -23,6 +23,7 @@ import (
 // raw is one HTTP/2 connection to a server. It uses only client-go's credentials.
 type raw struct {
 	conn  *http.ClientConn
+	dial  func(context.Context) (*http.ClientConn, error)
 	where *url.URL
 	wire  wire.Count
 	tap   *tap
@@ -46,7 +47,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	if where.Port() == "" {
 		addr = net.JoinHostPort(where.Hostname(), "443")
 	}
-	r := &raw{where: where}
+	r := &raw{where: where, tap: new(tap)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	dialer := &net.Dialer{}
@@ -67,10 +68,12 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 		Protocols:          protocols,
 		DisableCompression: true,
 	}
-	if r.conn, err = transport.NewClientConn(ctx, "https", addr); err != nil {
-		return nil, fmt.Errorf("HTTP/2 with %s: %w", addr, err)
+	r.dial = func(ctx context.Context) (*http.ClientConn, error) {
+		return transport.NewClientConn(ctx, "https", addr)
 	}
-	r.tap = &tap{next: r.conn}
+	if err := r.renew(ctx); err != nil {
+		return nil, err
+	}
 	if r.auth, err = rest.HTTPWrappersForConfig(config, r.tap); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -78,6 +81,22 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 }
 
 func (r *raw) close() error { return r.conn.Close() }
+
+// renew makes a connection if there is none, or if the server has closed it.
+func (r *raw) renew(ctx context.Context) error {
+	if r.conn != nil && r.conn.Err() == nil {
+		return nil
+	}
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("HTTP/2 with %s: %w", r.where.Host, err)
+	}
+	if r.conn != nil {
+		_ = r.conn.Close()
+	}
+	r.conn, r.tap.next = conn, conn
+	return nil
+}
 
 // request returns a request for a path and query below the server's own path.
 func (r *raw) request(ctx context.Context, method, path, sends, accepts string, body []byte) (*http.Request, error) {

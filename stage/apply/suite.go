@@ -191,6 +191,8 @@ func fillCase(use *serverFlags, s spec) lab.Case {
 			}
 		}
 	}
+	s.plain = true
+	c.Contenders = append(c.Contenders, floor(s))
 	return c
 }
 
