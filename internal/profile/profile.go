@@ -69,7 +69,22 @@ func Read(name string, r io.Reader) (*Source, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	s := &Source{Name: name, Profile: p, count: -1}
-	return s, s.kind()
+	return s, cmp.Or(s.kind(), s.ofGo())
+}
+
+// ofGo returns an error if functions have names, and none is of a Go file or of Go's runtime.
+func (s *Source) ofGo() error {
+	named := ""
+	for _, f := range s.Function {
+		if strings.HasSuffix(f.Filename, ".go") || strings.HasPrefix(f.Name, "runtime.") {
+			return nil
+		}
+		named = cmp.Or(named, f.Name)
+	}
+	if named == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: not of a Go program, or without its symbols: none of its functions is of a Go file or of Go's runtime; one is %q", s.Name, named)
 }
 
 func parse(text []byte) (*profile.Profile, error) {

@@ -50,6 +50,7 @@ func stacks(kind string, lines ...string) *profile.Profile {
 		}
 		p.Sample = append(p.Sample, s)
 	}
+	p.Function = append(p.Function, &profile.Function{ID: uint64(len(made) + 1), Name: "runtime.main"})
 	return p
 }
 
@@ -404,6 +405,26 @@ func TestCompare(t *testing.T) {
 	if x := m.Moves[0]; m.Unit == PerRequest || x.Moved.Value != 0 || x.Moved.Low > -0.05 || x.Moved.High < 0.05 {
 		t.Errorf("shares that did not move: %+v", x)
 	}
+}
+
+// A profile of another language's program is not taken for the user's own code.
+func TestOfGo(t *testing.T) {
+	for _, name := range []string{"LazyCompile:*fib", "java/util/concurrent/locks/LockSupport.unpark", "main@/app/main.js"} {
+		p := stacks("cpu", "20 "+name)
+		p.Function = p.Function[:1]
+		var out bytes.Buffer
+		if err := p.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read("test", &out)
+		wanted := "test: not of a Go program, or without its symbols: none of its functions is of a Go file or of Go's runtime; one is "
+		if err == nil || !strings.HasPrefix(err.Error(), wanted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p := stacks("cpu", "20 main.main@/app/main.go")
+	p.Function = p.Function[:1]
+	sourceOf(t, p)
 }
 
 // The kinds of profiles that exporters write are recognised, and others refused by name.

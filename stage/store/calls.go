@@ -188,6 +188,9 @@ func unnested(bind *pgproto3.Bind, c Column, types *pgtype.Map) (rows []Row, ok 
 			return nil, false
 		}
 	}
+	if n := len(ids); len(texts) != n || len(as) != n || len(bs) != n || len(messages) != n {
+		return nil, false
+	}
 	for i := range ids {
 		rows = append(rows, Row{ids[i], texts[i], as[i], bs[i], messages[i]})
 	}
