@@ -154,7 +154,7 @@ func cpuProfile(t *testing.T, name string) []byte {
 	t.Helper()
 	fn := &pprof.Function{ID: 1, Name: name}
 	at := &pprof.Location{ID: 1, Line: []pprof.Line{{Function: fn}}}
-	cpu := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, DurationNanos: 1e10, Function: []*pprof.Function{fn}, Location: []*pprof.Location{at}, Sample: []*pprof.Sample{{Value: []int64{1e9}, Location: []*pprof.Location{at}}}}
+	cpu := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, DurationNanos: 1e10, Function: []*pprof.Function{fn, {ID: 2, Name: "runtime.main"}}, Location: []*pprof.Location{at}, Sample: []*pprof.Sample{{Value: []int64{1e9}, Location: []*pprof.Location{at}}}}
 	var text bytes.Buffer
 	if err := cpu.Write(&text); err != nil {
 		t.Fatal(err)
