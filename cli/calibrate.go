@@ -47,7 +47,7 @@ func (p program) calibrated(stage string) (of *lab.Entry) {
 				continue
 			}
 			rank := 0
-			if stage == "" && e.Case.Service == nil {
+			if stage == "" && e.Case.Service == nil && e.Case.Value != record.ValueWall {
 				rank += 2
 			}
 			if e.Case.Headline {

@@ -80,12 +80,12 @@ func TestCalibrationLine(t *testing.T) {
 // than the machine's.
 func TestCalibratesWhatNeedsNoServer(t *testing.T) {
 	baseline := []lab.Contender{{Name: "by=it"}}
-	served := lab.Suite{Stage: "served", Cases: []lab.Case{{Name: "Served/op=a", Headline: true, Baseline: "by=it", Service: &lab.Service{}, Contenders: baseline}}}
+	served := lab.Suite{Stage: "served", Cases: []lab.Case{{Name: "Served/peer=sink", Headline: true, Value: record.ValueWall, Baseline: "by=it", Contenders: baseline}, {Name: "Served/op=a", Headline: true, Baseline: "by=it", Service: &lab.Service{}, Contenders: baseline}}}
 	alone := lab.Suite{Stage: "alone", Cases: []lab.Case{{Name: "Alone/op=a", Baseline: "by=it", Contenders: baseline}, {Name: "Alone/op=b", Headline: true, Baseline: "by=it", Contenders: baseline}}}
 	for _, tt := range []struct {
 		suites      []lab.Suite
 		stage, want string
-	}{{[]lab.Suite{served, alone}, "", "Alone/op=b"}, {[]lab.Suite{served}, "", "Served/op=a"}, {[]lab.Suite{served, alone}, "served", "Served/op=a"}} {
+	}{{[]lab.Suite{served, alone}, "", "Alone/op=b"}, {[]lab.Suite{served}, "", "Served/peer=sink"}, {[]lab.Suite{served, alone}, "served", "Served/peer=sink"}} {
 		if e := (program{suites: tt.suites}).calibrated(tt.stage); e == nil || e.Case.Name != tt.want {
 			t.Errorf("%q: %+v, want %s", tt.stage, e, tt.want)
 		}

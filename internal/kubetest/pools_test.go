@@ -115,7 +115,7 @@ func TestRunOnPools(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	t.Logf("%s%s", said, out)
-	for _, want := range []string{"5 rows on 2 machines: ", "codec=json", " ns/op", "small  linux/", "ssd  linux/"} {
+	for _, want := range []string{"5 rows on 2 machines: ", "codec=json", " baseline", "small  linux/", "ssd  linux/"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output has no %q", want)
 		}
