@@ -251,7 +251,29 @@ func Rare() {
 	}
 }
 `
-	g := onGround(t, map[string]string{"go.mod": goMod, "m.go": source, "m_test.go": `package m
+	// These two take half of the time: POSTAGE_LONG runs them too, as CI does.
+	const timers = `
+func BenchmarkTimer(b *testing.B) {
+	for i := range b.N {
+		if i%2000 == 0 {
+			b.StopTimer()
+			hot(1 << 18)
+			b.StartTimer()
+		}
+		Cold()
+	}
+}
+
+func BenchmarkOften(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		Hot()
+		b.StartTimer()
+		Cold()
+	}
+}
+`
+	tests := `package m
 
 import "testing"
 
@@ -273,27 +295,12 @@ func BenchmarkRare(b *testing.B) {
 		Rare()
 	}
 }
-
-func BenchmarkTimer(b *testing.B) {
-	for i := range b.N {
-		if i%2000 == 0 {
-			b.StopTimer()
-			hot(1 << 18)
-			b.StartTimer()
-		}
-		Cold()
+`
+	long := os.Getenv("POSTAGE_LONG") != ""
+	if long {
+		tests += timers
 	}
-}
-
-func BenchmarkOften(b *testing.B) {
-	for range b.N {
-		b.StopTimer()
-		Hot()
-		b.StartTimer()
-		Cold()
-	}
-}
-`})
+	g := onGround(t, map[string]string{"go.mod": goMod, "m.go": source, "m_test.go": tests})
 	t.Setenv("GOWORK", "off")
 	g.commit("")
 	moved := "package m\n\nfunc Before() uint64 {\n\thot(77)\n\treturn Sum\n}\n" + strings.TrimPrefix(source, "package m\n")
@@ -315,14 +322,17 @@ func BenchmarkOften(b *testing.B) {
 	if rare := by["Rare"]; rare.Outcome != verdict.Regressed || rare.Ratio() < 1.005 || rare.Ratio() > 1.015 {
 		t.Errorf("every hundredth operation twice, the first of which takes long: %s, %v times as many", rare.Outcome, rare.Ratio())
 	}
+	if hot.Old.Instructions < 3000 || hot.Old.Instructions > 10000 || hot.Old.Allocs != 0 {
+		t.Errorf("a thousand turns of a loop execute %v instructions, and allocate %v times", hot.Old.Instructions, hot.Old.Allocs)
+	}
+	if !long {
+		return
+	}
 	timer, often := by["Timer"], by["Often"]
 	if timer.Failed != "" || timer.New.Instructions > cold.New.Instructions*1.05 || len(timer.Warnings) > 0 {
 		t.Errorf("what its timer leaves out is counted: %v instructions for %v, %q", timer.New, cold.New.Instructions, timer.Warnings)
 	}
 	if often.New.Instructions < hot.New.Instructions || len(often.Warnings) != 1 {
 		t.Errorf("a timer that stops each time: %v instructions, %q", often.New.Instructions, often.Warnings)
-	}
-	if hot.Old.Instructions < 3000 || hot.Old.Instructions > 10000 || hot.Old.Allocs != 0 {
-		t.Errorf("a thousand turns of a loop execute %v instructions, and allocate %v times", hot.Old.Instructions, hot.Old.Allocs)
 	}
 }
