@@ -15,7 +15,6 @@ import (
 
 	"postage/internal/verdict"
 	"postage/lab"
-	"postage/record"
 	"postage/stage/encode"
 )
 
@@ -110,18 +109,11 @@ func TestBroughtLost(t *testing.T) {
 func TestBroughtSays(t *testing.T) {
 	r := route{encode.Traffic{Name: "parcel", One: "the parcel", Many: "parcel messages", Usual: "codec=json"}}
 	const name = "Route/msg=parcel/msgs=1/peer=sink"
-	rec := &record.Record{}
-	block := record.Block{Case: name, Number: 1}
+	us := map[string]float64{}
 	for _, row := range append(r.usual(1).parts(), r.usual(1).name()) {
-		role := record.RoleFloor
-		if row == r.usual(1).name() {
-			role = record.RoleBaseline
-		}
-		rec.Rows = append(rec.Rows, record.Row{Name: name + "/" + row, Case: name, Contender: row, Role: role, N: 1, Proof: record.ProofOK})
-		block.Series = append(block.Series, record.Series{Row: name + "/" + row, CPUNS: []int64{1000}})
+		us[row] = 1
 	}
-	rec.Blocks = append(rec.Blocks, block)
-	story := r.says(rec, &verdict.CaseResult{Name: name})
+	story := r.says(recordOf(name, r.usual(1).name(), us), &verdict.CaseResult{Name: name})
 	if len(story.Sentences) == 0 || !strings.HasPrefix(story.Sentences[0], "The parcel's way costs 1 µs of CPU: ") {
 		t.Errorf("it says %q", story.Sentences)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 	"postage/stage/store"
 )
@@ -89,30 +90,37 @@ func TestWrongRequestsAreFound(t *testing.T) {
 	}
 }
 
-// What is said of a case is what its blocks have: the parts of the whole, the rest, and what a row
-// saves in the whole and by its parts.
-func TestSays(t *testing.T) {
-	const name, blocks, n = "Route/msgs=1/peer=sink", 8, 10
-	base, change := ofOrders.usual(1), way{Codec: "codec=pbfast"}
+// recordOf is a record of a case whose rows took these µs of CPU time in each of the blocks. A
+// quarter is the server's.
+func recordOf(name string, baseline string, blocks ...map[string]float64) *record.Record {
+	const n = 10
 	rec := &record.Record{}
-	us := map[string]float64{base.name(): 110, "codec=control": 90, change.name(): 80}
-	for step, cost := range map[step][2]float64{stepEncode: {30, 25}, stepTransport: {20, 20}, stepDecode: {35, 25}, stepStore: {65, 65}} { // on a transport of 20
-		us[base.part(step)], us[change.in(base).part(step)] = cost[0], cost[1]
-	}
-	for contender := range us {
-		role := map[string]record.Role{base.name(): record.RoleBaseline, "codec=control": record.RoleControl}[contender]
+	for contender := range blocks[0] {
+		role := map[string]record.Role{baseline: record.RoleBaseline, "codec=control": record.RoleControl}[contender]
 		rec.Rows = append(rec.Rows, record.Row{Name: name + "/" + contender, Case: name, Contender: contender, Role: role, Stage: "route", N: n, Proof: record.ProofOK})
 	}
-	for b := range blocks {
+	for b, us := range blocks {
 		block := record.Block{Case: name, Number: b + 1}
 		for contender, cost := range us {
-			// A quarter is the server's.
 			ns := cost * 1e3 * n
 			block.Series = append(block.Series, record.Series{Row: name + "/" + contender, CPUNS: []int64{int64(0.7 * ns), int64(0.8 * ns)},
 				Counters: map[string][]float64{record.ServerCPU: {0.25 * ns, 0.25 * ns}}})
 		}
 		rec.Blocks = append(rec.Blocks, block)
 	}
+	return rec
+}
+
+// What is said of a case is what its blocks have: the parts of the whole, the rest, and what a row
+// saves in the whole and by its parts.
+func TestSays(t *testing.T) {
+	const name, blocks = "Route/msgs=1/peer=sink", 8
+	base, change := ofOrders.usual(1), way{Codec: "codec=pbfast"}
+	us := map[string]float64{base.name(): 110, "codec=control": 90, change.name(): 80}
+	for step, cost := range map[step][2]float64{stepEncode: {30, 25}, stepTransport: {20, 20}, stepDecode: {35, 25}, stepStore: {65, 65}} { // on a transport of 20
+		us[base.part(step)], us[change.in(base).part(step)] = cost[0], cost[1]
+	}
+	rec := recordOf(name, base.name(), slices.Repeat([]map[string]float64{us}, blocks)...)
 	got := ofOrders.says(rec, &verdict.CaseResult{Name: name})
 	want := []string{
 		"An order's way costs 100 µs of CPU: store 45%, transport 20%, decode 15%, encode 10%, together 90% (90 to 90).",
@@ -122,18 +130,56 @@ func TestSays(t *testing.T) {
 	if !slices.Equal(got.Sentences, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got.Sentences, "\n"), strings.Join(want, "\n"))
 	}
-	bars := ""
-	for _, bar := range got.Bars {
-		bars += bar.Name + ":"
-		for _, part := range bar.Parts {
-			bars += fmt.Sprintf(" %s %.2f", part.Name, part.Share)
-		}
-		bars += "\n"
-	}
+	bars := drawn(got.Bars)
 	const wantBars = "codec=json/proto=http1/pack=none/lib=pgx/call=exec: encode 0.10 transport 0.20 decode 0.15 store 0.45 in no part alone 0.10\n" +
 		"codec=pbfast: encode 0.05 transport 0.20 decode 0.05 store 0.45 in no part alone 0.05\n"
 	if bars != wantBars {
 		t.Errorf("bars are\n%swant\n%s", bars, wantBars)
+	}
+}
+
+// drawn are bars as text.
+func drawn(bars []lab.Bar) (text string) {
+	for _, bar := range bars {
+		text += bar.Name + ":"
+		for _, part := range bar.Parts {
+			text += fmt.Sprintf(" %s %.2f", part.Name, part.Share)
+		}
+		text += "\n"
+	}
+	return text
+}
+
+// What is said of the parts is what they are together, whatever the blocks are like: a part of
+// which it is not sure that it costs anything, even if one block is all there is, is none of them.
+func TestSaysWhatCannotBeTold(t *testing.T) {
+	const name = "Route/msgs=1/peer=sink"
+	base := ofOrders.usual(1)
+	us := func(transport, encode, decode, store float64) map[string]float64 {
+		return map[string]float64{base.name(): 100, base.part(stepTransport): transport, base.part(stepEncode): transport + encode,
+			base.part(stepDecode): transport + decode, base.part(stepStore): transport + store}
+	}
+	skewed := slices.Repeat([]map[string]float64{us(50, 10, 20, 5), us(50, 30, 20, 5), us(70, 10, 20, 5), us(50, 10, 80, 5)}, 4)
+	for _, test := range []struct {
+		blocks     []map[string]float64
+		says, bars string
+	}{
+		{[]map[string]float64{us(87, -20, 3, -23)}, "transport 87%, decode 3%, together 90% (no interval yet); encode and store cannot be told from 0.",
+			": transport 0.87 decode 0.03 in no part alone 0.10\n"},
+		{[]map[string]float64{us(86, -20, 1, 7), us(87, -21, -2, 9), us(88, -19, 4, 8)}, "transport 87%, store 8%, together 95% (91 to 99); encode and decode cannot be told from 0.",
+			": transport 0.87 store 0.08 in no part alone 0.05\n"},
+		{[]map[string]float64{us(30, 1, 1, 1), us(-30, -1, -1, -1), us(10, 1, -2, 1)}, "encode and transport and decode and store cannot be told from 0.",
+			": in no part alone 1.00\n"},
+		{skewed, "transport 55%, decode 35%, encode 15%, store 5%, together 110% (95 to 125).",
+			": encode 0.15 transport 0.55 decode 0.35 store 0.05 in no part alone 0.00\n"},
+	} {
+		got := ofOrders.says(recordOf(name, base.name(), test.blocks...), &verdict.CaseResult{Name: name})
+		if want := "An order's way costs 100 µs of CPU: " + test.says; len(got.Sentences) != 1 || got.Sentences[0] != want {
+			t.Errorf("it says %q, want %q", got.Sentences, want)
+		}
+		if want := base.name() + test.bars; drawn(got.Bars) != want {
+			t.Errorf("bars are %s, want %s", drawn(got.Bars), want)
+		}
 	}
 }
 

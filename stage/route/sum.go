@@ -13,8 +13,17 @@ import (
 	"postage/record"
 )
 
-// A share is a value with its 95% interval over the blocks.
-type share struct{ stats.Shift }
+// A share is a value with its 95% interval over the blocks, and their mean: of many blocks the
+// value is a median, and medians do not add up.
+type share struct {
+	stats.Shift
+	mean float64
+}
+
+// told says whether it is sure that a share is more than 0, where there is more than one block.
+func (s share) told() bool {
+	return s.Low > 0 || s.mean > 0 && (math.IsInf(s.Low, 0) || math.IsNaN(s.Low))
+}
 
 // percent prints a share of 1: "9% (8 to 10)".
 func (s share) percent() string {
@@ -100,6 +109,7 @@ func (t terms) add(n float64, of terms) terms {
 // block with all of the rows.
 func (s *sum) over(of string, t terms) (_ share, ok bool) {
 	var values []float64
+	total := 0.0
 blocks:
 	for _, block := range s.blocks {
 		whole, known := s.of(block, of)
@@ -114,12 +124,12 @@ blocks:
 			}
 			value += n * ns / whole
 		}
-		values = append(values, value)
+		values, total = append(values, value), total+value
 	}
 	if len(values) == 0 {
 		return share{}, false
 	}
-	return share{stats.Paired(values, 0.05)}, true
+	return share{stats.Paired(values, 0.05), total / float64(len(values))}, true
 }
 
 // adds are the terms of what steps of a way add to its transport, which is one of them itself.
@@ -151,7 +161,7 @@ func (r *route) says(rec *record.Record, c *verdict.CaseResult) (story lab.Story
 	}
 	s, base := newSum(rec, c.Name), r.usual(messages(c.Name))
 	bar, ok := s.bar(base.name(), base, base)
-	if !ok || len(bar.Parts) == 1 {
+	if !ok || bar.Parts[0].Name == "" {
 		return story
 	}
 	story.Sentences, story.Bars = append(story.Sentences, r.way(messages(c.Name))+s.shares(base, bar)), []lab.Bar{bar}
@@ -205,17 +215,19 @@ func (w way) inWords(base way) string {
 	return strings.Join(words, " with ")
 }
 
-// bar draws a row's CPU time as a share of the baseline's: its way's parts where they were
-// measured, and what is in none of them.
+// bar draws a row's CPU time as a share of the baseline's: where its way's parts were measured,
+// those of which it is sure that they cost something, and what is in none of these.
 func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
 	whole, ok := s.over(base.name(), terms{row: 1})
-	bar, rest := lab.Bar{Name: row}, whole.Value
+	bar, rest := lab.Bar{Name: row}, whole.mean
 	for _, step := range w.steps() {
 		share, known := s.over(base.name(), w.adds(step))
 		if !known {
-			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.Value}}}, ok
+			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.mean}}}, ok
 		}
-		bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: max(0, share.Value)}), rest-share.Value
+		if share.told() {
+			bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: share.mean}), rest-share.mean
+		}
 	}
 	bar.Parts = append(bar.Parts, lab.BarPart{Name: "in no part alone", Share: max(0, rest)})
 	return bar, ok
@@ -229,16 +241,33 @@ func (r *route) way(msgs int) string {
 	return strings.ToUpper(r.One[:1]) + r.One[1:] + "'s way"
 }
 
-// shares says what parts the baseline's CPU time has, the largest first.
+// shares says what parts the baseline's CPU time has, the largest first: those of its bar, and what
+// they are together.
 func (s *sum) shares(base way, bar lab.Bar) string {
 	parts := slices.Clone(bar.Parts[:len(bar.Parts)-1])
 	slices.SortFunc(parts, func(a, b lab.BarPart) int { return cmp.Compare(b.Share, a.Share) })
-	together, _ := s.over(base.name(), base.adds(base.steps()...))
-	text := fmt.Sprintf(" costs %.0f µs of CPU:", s.mean(base.name())/1e3)
-	for _, p := range parts {
-		text += fmt.Sprintf(" %s %.0f%%,", p.Name, 100*p.Share)
+	var told []step
+	var untold, said []string
+	for _, step := range base.steps() {
+		if slices.ContainsFunc(parts, func(p lab.BarPart) bool { return p.Name == string(step) }) {
+			told = append(told, step)
+		} else {
+			untold = append(untold, string(step))
+		}
 	}
-	return text + " together " + together.percent() + "."
+	if len(told) > 0 {
+		together, _ := s.over(base.name(), base.adds(told...))
+		together.Value = together.mean
+		list := ""
+		for _, p := range parts {
+			list += fmt.Sprintf("%s %.0f%%, ", p.Name, 100*p.Share)
+		}
+		said = append(said, list+"together "+together.percent())
+	}
+	if len(untold) > 0 {
+		said = append(said, strings.Join(untold, " and ")+" cannot be told from 0")
+	}
+	return fmt.Sprintf(" costs %.0f µs of CPU: %s.", s.mean(base.name())/1e3, strings.Join(said, "; "))
 }
 
 // overNetwork says of a case over a network how long its way takes, and which rows take longer or
@@ -256,7 +285,7 @@ func overNetwork(c *verdict.CaseResult) string {
 		if !none {
 			takes = " "
 		}
-		text += "; " + strings.ReplaceAll(r.Row.Contender, "/", " ") + takes + share{stats.Shift{Value: r.Ratio.Value, Low: r.Ratio.Low, High: r.Ratio.High}}.percent()
+		text += "; " + strings.ReplaceAll(r.Row.Contender, "/", " ") + takes + share{Shift: stats.Shift{Value: r.Ratio.Value, Low: r.Ratio.Low, High: r.Ratio.High}}.percent()
 		if none {
 			text += " of that"
 		}
@@ -290,7 +319,7 @@ func (s *sum) saving(base, change way) (whole float64, text string, foretold boo
 	parts, foretold := s.over(base.name(), base.adds(base.steps()...).add(-1, now.adds(now.steps()...)))
 	whole = saved.Value
 	if whole < 0 {
-		saved, parts = share{stats.Shift{Value: -whole, Low: -saved.High, High: -saved.Low}}, share{stats.Shift{Value: -parts.Value}}
+		saved, parts = share{Shift: stats.Shift{Value: -whole, Low: -saved.High, High: -saved.Low}}, share{Shift: stats.Shift{Value: -parts.Value}}
 	}
 	text = saved.percent()
 	if foretold {
