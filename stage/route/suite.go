@@ -1,7 +1,6 @@
 package route
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -54,7 +53,12 @@ func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
 		sent.Flags(f)
 	}
 	choose := suite.Choose
-	suite.Choose = func(c *lab.Choice) error { return cmp.Or(choose(c), stored.Choose(c)) }
+	suite.Choose = func(c *lab.Choice) error {
+		if err := choose(c); err != nil {
+			return err
+		}
+		return stored.Choose(c)
+	}
 	for _, of := range []lab.Suite{stored, sent} {
 		maps.Copy(suite.Servers, of.Servers)
 	}
