@@ -37,12 +37,16 @@ const (
 	JSONB Column = "jsonb"
 )
 
-// types are the types of the columns of a Row, and oids what they are called on the wire.
+// types are the types of the columns of a Row.
 func (c Column) types() []string { return []string{"int8", "text", "int8", "int8", string(c)} }
 
-func (c Column) oids() map[string]uint32 {
-	return map[string]uint32{"id": pgtype.Int8OID, "colA": pgtype.TextOID, "colB": pgtype.Int8OID, "colC": pgtype.Int8OID,
-		"colD": map[Column]uint32{Bytea: pgtype.ByteaOID, JSONB: pgtype.JSONBOID}[c]}
+// oids are the types' numbers on the wire; with the prefix "_" they are those of arrays.
+func (c Column) oids(m *pgtype.Map, prefix string) (oids []uint32) {
+	for _, name := range c.types() {
+		known, _ := m.TypeForName(prefix + name)
+		oids = append(oids, known.OID)
+	}
+	return oids
 }
 
 // Values are the row's, in the order of the columns.
@@ -57,7 +61,11 @@ type Place struct {
 
 // OpenSink starts a sink that takes messages in a column.
 func OpenSink(ctx context.Context, column Column) (*Place, error) {
-	s, err := startSink(ctx, column.oids(), pgtest.Unix)
+	oids := map[string]uint32{}
+	for i, oid := range column.oids(pgtype.NewMap(), "") {
+		oids[columns[i]] = oid
+	}
+	s, err := startSink(ctx, oids, pgtest.Unix)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -142,8 +150,8 @@ func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
 
 // boundRows are the rows in the Bind messages that a client has sent.
 func boundRows(received []byte, c Column) (found []Row, err error) {
-	oids := c.oids()
 	reader, types := pgproto3.NewBackend(bytes.NewReader(received), io.Discard), pgtype.NewMap()
+	oids := c.oids(types, "")
 	for {
 		m, err := reader.Receive()
 		if errors.Is(err, io.ErrUnexpectedEOF) && len(found) > 0 {
@@ -164,7 +172,7 @@ func boundRows(received []byte, c Column) (found []Row, err error) {
 		for first := 0; first < len(bind.Parameters); first += len(columns) {
 			var r Row
 			for i, to := range []any{&r.ID, &r.Text, &r.A, &r.B, &r.Message} {
-				if err := types.Scan(oids[columns[i]], formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
+				if err := types.Scan(oids[i], formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
 					return nil, fmt.Errorf("what the sink received as %s: %w", columns[i], err)
 				}
 			}
@@ -181,8 +189,7 @@ func unnested(bind *pgproto3.Bind, c Column, types *pgtype.Map) (rows []Row, ok 
 	if len(bind.Parameters) != len(columns) {
 		return nil, false
 	}
-	oids := []uint32{pgtype.Int8ArrayOID, pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.Int8ArrayOID,
-		map[Column]uint32{Bytea: pgtype.ByteaArrayOID, JSONB: pgtype.JSONBArrayOID}[c]}
+	oids := c.oids(types, "_")
 	for i, to := range []any{&ids, &texts, &as, &bs, &messages} {
 		if types.Scan(oids[i], formatOf(bind, i), bind.Parameters[i], to) != nil {
 			return nil, false
