@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -35,7 +36,7 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	for i := range a.Cases {
 		one := &a.Cases[i]
 		if one.Baseline == nil || one.Baseline.NSOp == nil {
-			b.failed = append(b.failed, benchmarkName(one.Name)+": "+unmeasured(one.Baseline, one.Rows[0]))
+			b.failed = append(b.failed, benchmarkName(one.Name)+": "+unmeasured(cmp.Or(one.Baseline, one.Rows[0])))
 			continue
 		}
 		b.cases = append(b.cases, one)
@@ -171,18 +172,9 @@ func (b *benchmarks) summary() []string {
 }
 
 // unmeasured says why a benchmark has no figures.
-func unmeasured(rows ...*verdict.Result) string {
-	for _, r := range rows {
-		if r != nil {
-			reason := strings.TrimPrefix(r.Reason(), string(record.ProofNotPossible))
-			return strings.TrimPrefix(reason, string(record.ProofFailed))
-		}
-	}
-	return "it has no rows"
-}
-
-func (b *benchmarks) measured(caseName string) bool {
-	return slices.ContainsFunc(b.cases, func(c *verdict.CaseResult) bool { return c.Name == caseName })
+func unmeasured(r *verdict.Result) string {
+	reason := strings.TrimPrefix(r.Reason(), string(record.ProofNotPossible))
+	return strings.TrimPrefix(reason, string(record.ProofFailed))
 }
 
 // warnings are the run's, the comparison's, and the rows' own.
@@ -204,7 +196,8 @@ func (b *benchmarks) warnings() []string {
 		if low, high := b.allocations(row); low != high && row.Role == record.RoleBaseline {
 			lines = append(lines, fmt.Sprintf("%s: its allocations differ from block to block: %d to %d allocs/op", benchmarkName(row.Case), low, high))
 		}
-		if !row.OK() && row.Role != record.RoleBaseline && b.measured(row.Case) {
+		measured := func(c *verdict.CaseResult) bool { return c.Name == row.Case }
+		if !row.OK() && row.Role != record.RoleBaseline && slices.ContainsFunc(b.cases, measured) {
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", benchmarkName(row.Case), row.Contender, row.Proof))
 		}
 	}

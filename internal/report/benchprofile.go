@@ -22,11 +22,6 @@ type MovedFunction struct {
 	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
 }
 
-func (p *BenchProfile) heading() string {
-	return fmt.Sprintf("%s: the functions whose CPU time an operation moved most, in %d samples of the old code and %d of the new",
-		benchmarkName(p.Case), p.OldSamples, p.NewSamples)
-}
-
 // Print writes a profile for a terminal, or as Markdown.
 func (p *BenchProfile) Print(w io.Writer, form Form) error {
 	d := &doc{Form: form}
@@ -42,7 +37,9 @@ func (p *BenchProfile) Print(w io.Writer, form Form) error {
 			return fmt.Sprintf("%s%s ±%s", sign, grouped(math.Abs(m.Move)), grouped(m.HalfWidth))
 		}),
 	}
-	d.folded(p.heading(), func() {
+	heading := fmt.Sprintf("%s: the functions whose CPU time an operation moved most, in %d samples of the old code and %d of the new",
+		benchmarkName(p.Case), p.OldSamples, p.NewSamples)
+	d.folded(heading, func() {
 		table(d, columns, p.Moved, nil)
 		command := fmt.Sprintf("go tool pprof -diff_base %s %s", p.Old, p.New)
 		if d.Markdown {

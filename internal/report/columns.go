@@ -26,6 +26,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		return short
 	}
 	ns := func(r *verdict.Result) float64 { return r.NSOp.Value }
+	value := func(i verdict.Interval) string { return ratio(i.Value) }
 	bytes := func(r *verdict.Result) float64 { return float64(*r.BytesOp) }
 	per, unit := inUnits(c, whole, ns, "ns", "µs", "ms", "s")
 	perByte, byteUnit := inUnits(c, whole, bytes, "B", "kB", "MB", "GB")
@@ -54,7 +55,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		return keep
 	}
 	add(texts("verdict", verdictText), always)
-	add(figures(titled("×floor", "× floor"), floorText), unless(always))
+	add(figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return known(r.FloorRatio, value) }), unless(always))
 	if ofCost {
 		add(figures("code", func(r *verdict.Result) string { return known(r.CodeOp, grouped) }), ifWide)
 		add(figures("garbage", func(r *verdict.Result) string { return known(r.GarbageOp, grouped) }), ifWide)
@@ -129,13 +130,6 @@ func verdictText(r *verdict.Result) string {
 		return ""
 	}
 	return string(r.Verdict)
-}
-
-func floorText(r *verdict.Result) string {
-	if r.FloorRatio == nil {
-		return "n/a"
-	}
-	return ratio(r.FloorRatio.Value)
 }
 
 // metricColumns are a case's other figures.

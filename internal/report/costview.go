@@ -71,12 +71,7 @@ func (m *messageCost) With(step, option int) verdict.Interval {
 
 // dominant says which line is the largest.
 func dominant(b cost.Bill) string {
-	top := slices.MaxFunc(b.Lines, func(x, y cost.Line) int {
-		if x.USD.Value < y.USD.Value {
-			return -1
-		}
-		return 1
-	})
+	top := slices.MaxFunc(b.Lines, func(x, y cost.Line) int { return cmp.Compare(x.USD.Value, y.USD.Value) })
 	if b.Total.Value <= 0 {
 		return "The record has the cost of nothing that is chosen: it lacks a part of what a message goes through."
 	}

@@ -40,31 +40,26 @@ type (
 // that regressed is a failure, an inconclusive one an error, one not gated is skipped.
 func GateJUnit(w io.Writer, c *verdict.Changes) error {
 	out := junitSuites{Name: "postage gate"}
-	index := map[string]int{}
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		row := r.New.Row
-		if _, ok := index[row.Case]; !ok {
-			index[row.Case] = len(out.Suites)
-			out.Suites = append(out.Suites, junitSuite{Name: row.Case})
+	for _, rows := range byCase(changed(c, nil)) {
+		suite := junitSuite{Name: rows[0].New.Row.Case, Tests: len(rows)}
+		for _, r := range rows {
+			test := junitCase{Class: suite.Name, Name: r.New.Row.Contender}
+			message := &junitMessage{string(r.Outcome), explain(c, r)}
+			switch r.Outcome {
+			case verdict.Regressed:
+				test.Failure = message
+				suite.Failures++
+			case verdict.Inconclusive:
+				test.Error = message
+				suite.Errors++
+			case verdict.NotGated:
+				message.Type = ""
+				test.Skipped = message
+				suite.Skipped++
+			}
+			suite.Cases = append(suite.Cases, test)
 		}
-		suite := &out.Suites[index[row.Case]]
-		test := junitCase{Class: row.Case, Name: row.Contender}
-		message := &junitMessage{string(r.Outcome), explain(c, r)}
-		switch r.Outcome {
-		case verdict.Regressed:
-			test.Failure = message
-			suite.Failures++
-		case verdict.Inconclusive:
-			test.Error = message
-			suite.Errors++
-		case verdict.NotGated:
-			message.Type = ""
-			test.Skipped = message
-			suite.Skipped++
-		}
-		suite.Tests++
-		suite.Cases = append(suite.Cases, test)
+		out.Suites = append(out.Suites, suite)
 	}
 	text, err := xml.MarshalIndent(out, "", "  ")
 	if err != nil {

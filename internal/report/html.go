@@ -198,7 +198,9 @@ func newPage(contents Contents) *page {
 			}
 			all = append(all, of)
 			p.Cases = append(p.Cases, view)
-			p.Failures = append(p.Failures, prefixed(c.Name, view.Failed)...)
+			for _, n := range view.Failed {
+				p.Failures = append(p.Failures, noteView{c.Name + "/" + n.What, n.Text})
+			}
 			if c.Control != nil && c.Control.Ratio != nil {
 				p.Controlled++
 				if r := c.Control.Ratio; r.Low > 1 || r.High < 1 {
@@ -232,14 +234,6 @@ func newPage(contents Contents) *page {
 	return p
 }
 
-func prefixed(name string, notes []noteView) []noteView {
-	var out []noteView
-	for _, n := range notes {
-		out = append(out, noteView{name + "/" + n.What, n.Text})
-	}
-	return out
-}
-
 // slug makes a name fit for a link.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -268,10 +262,9 @@ func newCase(of *caseOfRun) caseView {
 	var settings []string
 	named := record.KeysOf(c.Name)
 	for _, key := range slices.Sorted(maps.Keys(common)) {
-		if named.Get(key) == common[key] || common[key] == "" {
-			continue
+		if common[key] != named.Get(key) && common[key] != "" {
+			settings = append(settings, key+": "+common[key])
 		}
-		settings = append(settings, key+": "+common[key])
 	}
 	view.Settings = strings.Join(settings, ", ")
 	view.Forest = newForest(rec, c, with, common)
@@ -328,7 +321,7 @@ func commonSettings(results []*verdict.Result) map[string]string {
 // case has. The page's script adds the figures of its table.
 func hint(r *verdict.Result, common map[string]string) string {
 	var lines []string
-	if name := r.Row.Contender; hintName(name) != "" {
+	if name := r.Row.Contender; clipped(name, labelLength) != name {
 		lines = append(lines, name)
 	}
 	if r.Row.Module != "" && r.Row.Module != common[moduleKey] {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,12 +95,7 @@ func answer(list []cost.Million, now string) []string {
 		}
 		return text + " a million messages."
 	}
-	fastest := slices.MinFunc(list, func(a, b cost.Million) int {
-		if a.CPUSeconds < b.CPUSeconds {
-			return -1
-		}
-		return 1
-	})
+	fastest := slices.MinFunc(list, func(a, b cost.Million) int { return cmp.Compare(a.CPUSeconds, b.CPUSeconds) })
 	text := []string{fmt.Sprintf("By %s, with which the others are compared, a million messages cost %s.", was.Contender, money(was.USD))}
 	if list[0].Contender != now {
 		text = append(text, saves(list[0]))

@@ -198,11 +198,3 @@ func clipped(s string, most int) string {
 	}
 	return s
 }
-
-// hintName is a name that has no room, for a hint, "" for one that has.
-func hintName(name string) string {
-	if clipped(name, labelLength) == name {
-		return ""
-	}
-	return name
-}

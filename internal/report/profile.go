@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -137,10 +138,7 @@ func siteColumns() []column[profile.Site] {
 
 // siteName is a function without the path of its package, and with the message.
 func siteName(x profile.Site) string {
-	name := x.Function[strings.LastIndexByte(x.Function, '/')+1:]
-	if name == "" {
-		name = "(libraries)"
-	}
+	name := cmp.Or(x.Function[strings.LastIndexByte(x.Function, '/')+1:], "(libraries)")
 	if x.Message != "" {
 		name += " " + x.Message
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -90,10 +91,7 @@ func titled(t tile) tile {
 
 // flameTiles adds a node's tile and those of what it calls, and finds how high they are.
 func flameTiles(tiles []tile, f *profile.Flame, x float64, depth int, height *float64) []tile {
-	y, class := float64(depth*tileHeight), f.Stage
-	if class == "" {
-		class = "own"
-	}
+	y, class := float64(depth*tileHeight), cmp.Or(f.Stage, "own")
 	*height = max(*height, y+tileHeight)
 	tiles = append(tiles, newTile(x, y, f.Share*profileWidth, class, f.Name[strings.LastIndexByte(f.Name, '/')+1:], f.Share))
 	for _, one := range f.Calls {

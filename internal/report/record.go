@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -227,12 +228,8 @@ func partialText(rec *record.Record) string {
 // machineText says what a record was measured with.
 func machineText(rec *record.Record) string {
 	m := &rec.Machine
-	cpu := m.CPU
-	if cpu == "" {
-		cpu = "unknown processor"
-	}
 	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %s rounds a block",
-		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
+		cmp.Or(m.CPU, "unknown processor"), m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
 }
 
 // roundsText is how many rounds the blocks have: fewer in those of a time when a run was short of

@@ -66,7 +66,7 @@ func trendSummary(tr *trend.Trend) string {
 	switch {
 	case len(tr.Changes) > 0:
 		text += words.Counted(len(tr.Changes), "change")
-	case enoughPoints(tr):
+	case slices.ContainsFunc(tr.Segments, func(s trend.Segment) bool { return s.To-s.From >= 2*trend.MinSegment }):
 		text += "no change"
 	default:
 		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", trend.MinSegment)
@@ -75,10 +75,6 @@ func trendSummary(tr *trend.Trend) string {
 		text += fmt.Sprintf("; the anchor changed, %s in all: ratios do not continue across a change", words.Counted(n+1, "anchor segment"))
 	}
 	return text
-}
-
-func enoughPoints(tr *trend.Trend) bool {
-	return slices.ContainsFunc(tr.Segments, func(s trend.Segment) bool { return s.To-s.From >= 2*trend.MinSegment })
 }
 
 // span is the time from the first run to the last, "" if that is not known.
@@ -96,12 +92,7 @@ func span(tr *trend.Trend) string {
 // sparkline is the trend's ratios as a line of blocks, at most columns of them, on a
 // logarithmic scale; each is the median of the runs that fall to it.
 func sparkline(tr *trend.Trend, columns int) string {
-	var ratios []float64
-	for i := range tr.Points {
-		if r := tr.Points[i].Ratio; r != nil {
-			ratios = append(ratios, r.Value)
-		}
-	}
+	ratios := ratiosOf(tr)
 	if len(ratios) < 2 {
 		return ""
 	}
@@ -121,6 +112,15 @@ func sparkline(tr *trend.Trend, columns int) string {
 		b.WriteRune(blocks[at])
 	}
 	return fmt.Sprintf("%s  %s to %s", b.String(), ratio(math.Exp(low)), ratio(math.Exp(high)))
+}
+
+func ratiosOf(tr *trend.Trend) (ratios []float64) {
+	for i := range tr.Points {
+		if r := tr.Points[i].Ratio; r != nil {
+			ratios = append(ratios, r.Value)
+		}
+	}
+	return ratios
 }
 
 func (d *doc) changePoints(tr *trend.Trend) {

@@ -58,7 +58,7 @@ func (v *trendView) Of(i int) *trend.Point { return &v.Points[i] }
 // newTrends is the section, nil if no trend has two ratios among its latest points. Trends
 // that changed last come first.
 func newTrends(trends []*trend.Trend) *trendsView {
-	all := slices.DeleteFunc(slices.Clone(trends), func(t *trend.Trend) bool { return ratios(t.Last(trendPointsLeast)) < 2 })
+	all := slices.DeleteFunc(slices.Clone(trends), func(t *trend.Trend) bool { return len(ratiosOf(t.Last(trendPointsLeast))) < 2 })
 	if len(all) == 0 {
 		return nil
 	}
@@ -75,16 +75,6 @@ func newTrends(trends []*trend.Trend) *trendsView {
 		v.Trends = append(v.Trends, newTrend(t, each, id))
 	}
 	return v
-}
-
-func ratios(t *trend.Trend) int {
-	n := 0
-	for i := range t.Points {
-		if t.Points[i].Ratio != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // sinceChange is how many runs there were since a trend's last change, very many if it has none.
@@ -169,12 +159,8 @@ func dateText(p *trend.Point) string {
 // bounds are the ends of a trend's axis: all estimates lie within, and intervals unless they are
 // much wider.
 func bounds(t *trend.Trend) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for i := range t.Points {
-		if r := t.Points[i].Ratio; r != nil {
-			low, high = min(low, r.Value), max(high, r.Value)
-		}
-	}
+	ratios := ratiosOf(t)
+	low, high = slices.Min(ratios), slices.Max(ratios)
 	room := max(high-low, 0.02*high)
 	lowest, highest := low-room, high+room
 	for i := range t.Points {
