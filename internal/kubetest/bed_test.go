@@ -21,8 +21,6 @@ import (
 
 	"postage/internal/kube"
 	"postage/internal/kube/api"
-	"postage/internal/service/apiserver"
-	"postage/internal/service/kubernetes"
 )
 
 // image is the name of Postage's image on a bed's node.
@@ -30,7 +28,7 @@ const image = "postage.invalid/postage:test"
 
 // A bed is a cluster of one node with Postage's image and what docs/kubernetes.yaml creates.
 type bed struct {
-	*kubernetes.Cluster
+	*cluster
 	Client  *api.Cluster // an administrator's
 	Program string       // path of the postage of the image
 	User    string       // path of the kubeconfig of an account with the Role postage-load-user
@@ -41,15 +39,6 @@ type bed struct {
 // under CI it then fails.
 func newBed(t *testing.T, clusterRoles ...string) *bed {
 	t.Helper()
-	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
-	}
-	if why := missing(); why != "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -57,7 +46,7 @@ func newBed(t *testing.T, clusterRoles ...string) *bed {
 		}
 	}
 	ctx, dir := t.Context(), t.TempDir()
-	b := &bed{Program: filepath.Join(dir, "postage"), User: filepath.Join(dir, "kubeconfig")}
+	b := &bed{cluster: started(t), Program: filepath.Join(dir, "postage"), User: filepath.Join(dir, "kubeconfig")}
 	archive := filepath.Join(dir, "image.tar")
 	for _, args := range [][]string{
 		// Linked statically out of the packages that are compiled already.
@@ -68,14 +57,6 @@ func newBed(t *testing.T, clusterRoles ...string) *bed {
 			t.Fatalf("%q: %v: %s", args, err, out)
 		}
 	}
-	var err error
-	b.Cluster, err = kubernetes.Start(ctx, t.Output())
-	must(err)
-	t.Cleanup(func() {
-		if err := b.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	t.Cleanup(func() { b.logs(t) })
 	must(b.Import(ctx, archive))
 	config, err := clientcmd.BuildConfigFromFlags("", b.Kubeconfig)
@@ -89,17 +70,6 @@ func newBed(t *testing.T, clusterRoles ...string) *bed {
 		must(b.allowed(ctx, "", "nodes", "list"))
 	}
 	return b
-}
-
-// missing is what a cluster needs and is not here, "" for nothing.
-func missing() string {
-	if err := kubernetes.Missing(); err != nil {
-		return err.Error()
-	}
-	if !apiserver.Built(apiserver.Kubernetes) {
-		return "its programs are not built: go run ./internal/service/apiserver/buildserver kubernetes"
-	}
-	return ""
 }
 
 // logs shows the pods' logs if the test failed.

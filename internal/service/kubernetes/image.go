@@ -1,3 +1,5 @@
+// Package kubernetes makes the container image of the workers on Kubernetes. Folder program has the
+// programs of a cluster for tests.
 package kubernetes
 
 import (

@@ -1,16 +1,4 @@
-// Package kubernetes starts a one-node Kubernetes on this machine for a test, and removes it
-// afterwards: API server, controllers, scheduler and kubelet, over this machine's containerd and
-// runc.
-//
-// Everything listens on one address of the loopback interface, drawn at random, and all files are
-// in one folder. The programs run in process and mount namespaces of their own. All of them, and
-// all pods, therefore end with [Cluster.Stop] or with the calling process, even if that is killed.
-// Their control groups and the folder are removed.
-//
-// Note: there is no pod network and no kube-proxy. Pods that need a network must set hostNetwork.
-// The service of the API server has the server's own address, so that pods find it in the usual
-// way.
-package kubernetes
+package kubetest
 
 import (
 	"context"
@@ -25,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,22 +22,33 @@ import (
 	"postage/internal/kube/api"
 	"postage/internal/proc"
 	"postage/internal/service/apiserver"
+	"postage/internal/service/kubernetes"
 )
 
 // startTimeout is how long a cluster may take to be ready. It takes 5 seconds on two idle cores.
 const startTimeout = 3 * time.Minute
 
-// Cluster is a running Kubernetes.
-type Cluster struct {
+// A cluster is a Kubernetes of one node on this machine: API server, controllers, scheduler and
+// kubelet, over this machine's containerd and runc.
+//
+// Everything listens on one address of the loopback interface, drawn at random, and all files are
+// in one folder. The programs run in process and mount namespaces of their own. All of them, and
+// all pods, therefore end with [cluster.Stop] or with the calling process, even if that is killed.
+// Their control groups and the folder are removed.
+//
+// Note: there is no pod network and no kube-proxy. Pods that need a network must set hostNetwork.
+// The service of the API server has the server's own address, so that pods find it in the usual
+// way.
+type cluster struct {
 	Kubeconfig string // path of an administrator's kubeconfig
 	dir        string // folder of all files
 	cmd        *exec.Cmd
 	input      io.Closer
 }
 
-// Missing returns a sentence that says why no cluster can be started on this machine, nil if one
+// missing returns a sentence that says why no cluster can be started on this machine, nil if one
 // can.
-func Missing() error {
+func missing() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("starting a Kubernetes needs Linux")
 	}
@@ -63,6 +63,9 @@ func Missing() error {
 			return fmt.Errorf("starting a Kubernetes needs %s: install Debian's package %s", need.file, need.pkg)
 		}
 	}
+	if !apiserver.Built(apiserver.Kubernetes) {
+		return errors.New("its programs are not built: go run ./internal/service/apiserver/buildserver kubernetes")
+	}
 	return nil
 }
 
@@ -76,24 +79,20 @@ var (
 	keepScript []byte
 )
 
-// Start starts a cluster and returns once its node is ready. If its programs are not built yet, it
-// builds them first, which takes minutes and is reported to log. ctx bounds the start only.
-func Start(ctx context.Context, log io.Writer) (_ *Cluster, err error) {
+// startCluster starts a cluster and returns once its node is ready. ctx bounds the start only.
+func startCluster(ctx context.Context, log io.Writer) (_ *cluster, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("kubernetes: %w", err)
 		}
 	}()
-	if err := Missing(); err != nil {
-		return nil, err
-	}
 	programs, err := apiserver.Program(ctx, apiserver.Kubernetes, log)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	c := new(Cluster)
+	c := new(cluster)
 	if c.dir, err = os.MkdirTemp("", "postage-kubernetes-"); err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func Start(ctx context.Context, log io.Writer) (_ *Cluster, err error) {
 }
 
 // write writes the files that the programs need to start.
-func (c *Cluster) write(programs, address, name string) error {
+func (c *cluster) write(programs, address, name string) error {
 	for _, folder := range []string{"log", "cni"} {
 		if err := os.Mkdir(filepath.Join(c.dir, folder), 0o755); err != nil {
 			return err
@@ -180,7 +179,7 @@ evictionHard: {memory.available: "1Mi", nodefs.available: "1%", imagefs.availabl
 `
 
 // await waits until the node is ready.
-func (c *Cluster) await(ctx context.Context, pause string) error {
+func (c *cluster) await(ctx context.Context, pause string) error {
 	pauseImage := filepath.Join(c.dir, "pause.tar")
 	if err := c.image(pauseImage, "postage.invalid/pause:1", pause); err != nil {
 		return err
@@ -206,7 +205,7 @@ func (c *Cluster) await(ctx context.Context, pause string) error {
 }
 
 // ready returns why the node is not ready to run pods, nil if it is.
-func (c *Cluster) ready(ctx context.Context) error {
+func (c *cluster) ready(ctx context.Context) error {
 	reach := apiserver.Reach{Kubeconfig: c.Kubeconfig}
 	config, err := reach.Config()
 	if err != nil {
@@ -235,7 +234,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 }
 
 // logs returns the last lines of each program's log.
-func (c *Cluster) logs() string {
+func (c *cluster) logs() string {
 	var out strings.Builder
 	for _, name := range []string{"node", "apiserver", "controllers", "scheduler", "containerd", "kubelet"} {
 		r := apiserver.Reach{Log: filepath.Join(c.dir, "log", name)}
@@ -244,16 +243,16 @@ func (c *Cluster) logs() string {
 	return out.String()
 }
 
-func (c *Cluster) image(file, name, program string) error {
+func (c *cluster) image(file, name, program string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	return errors.Join(WriteImage(f, name, program), f.Close())
+	return errors.Join(kubernetes.WriteImage(f, name, program), f.Close())
 }
 
 // Import gives the node an image, read from its archive.
-func (c *Cluster) Import(ctx context.Context, archive string) error {
+func (c *cluster) Import(ctx context.Context, archive string) error {
 	out, err := exec.CommandContext(ctx, "ctr", "--address", filepath.Join(c.dir, "containerd.sock"), "--namespace", "k8s.io",
 		"images", "import", archive).CombinedOutput()
 	if err != nil {
@@ -264,7 +263,7 @@ func (c *Cluster) Import(ctx context.Context, archive string) error {
 
 // PID returns the process of one of the node's programs: apiserver, controllers, scheduler,
 // containerd or kubelet. A program that ends is started again.
-func (c *Cluster) PID(name string) (int, error) {
+func (c *cluster) PID(name string) (int, error) {
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return 0, err
@@ -283,11 +282,62 @@ func (c *Cluster) PID(name string) (int, error) {
 }
 
 // Stop ends the cluster and all its pods, and removes its files.
-func (c *Cluster) Stop() error {
+func (c *cluster) Stop() error {
 	_ = c.input.Close()
 	_ = c.cmd.Wait() // its error does not matter: Stop looks at what is left
 	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kubernetes: %s is left behind", c.dir)
 	}
 	return nil
+}
+
+// started starts a cluster, which ends with the test. It is for POSTAGE_LONG; the test is skipped
+// if something is missing, and under CI it then fails.
+func started(t *testing.T) *cluster {
+	t.Helper()
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
+	}
+	if err := missing(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	c, err := startCluster(t.Context(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// The programs of a cluster run, and nothing of it is left when it has been stopped.
+func TestCluster(t *testing.T) {
+	c := started(t)
+	for _, name := range []string{"apiserver", "controllers", "scheduler", "containerd", "kubelet"} {
+		if _, err := c.PID(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(c.Kubeconfig)
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range processes {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), dir) {
+			t.Errorf("left behind: %s: %q", file, text)
+		}
+	}
+	if groups, _ := filepath.Glob("/sys/fs/cgroup/*/" + filepath.Base(dir)); len(groups) > 0 {
+		t.Errorf("left behind: %q", groups)
+	}
 }
