@@ -45,7 +45,10 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 		ctx, cancel = context.WithDeadline(ctx, limit.until)
 		defer cancel()
 		trace = new(writeTrace)
-		ctx = trace.in(ctx)
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GetConn:      func(string) { trace.traced.Store(true) },
+			WroteHeaders: func() { trace.headersWritten.Store(true) },
+		})
 	}
 	request, sent := newRequest(ctx, sub, h, body)
 	response, err := c.transport.RoundTrip(request)
@@ -122,14 +125,6 @@ func readReason(response *http.Response, limit *timeLimit) string {
 // reads the body when it has written what comes before it; another RoundTripper may
 // read it ahead and then fail to connect. nil is http.Transport's.
 type writeTrace struct{ headersWritten, traced atomic.Bool }
-
-// in gives a context with the trace.
-func (t *writeTrace) in(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { t.traced.Store(true) },
-		WroteHeaders: func() { t.headersWritten.Store(true) },
-	})
-}
 
 // written assumes that a RoundTripper which does not trace has sent the request.
 func (t *writeTrace) written() bool {

@@ -53,7 +53,8 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 // outcome can continue a broadcast that was killed; a [Journal] does that.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
-		b := broadcast{yield: yield, lanes: make(map[string]*lane), crew: newCrew()}
+		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
+		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
 		b.job = &job{client: c, sealer: c.sealer.ForBroadcast(), msg: msg, opts: opts, patient: true}
 		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
 
@@ -89,10 +90,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 			return
 		}
 	}
-	for b.pending > 0 {
-		if !b.wait() {
-			return
-		}
+	for b.pending > 0 && b.wait() {
 	}
 }
 

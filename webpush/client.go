@@ -167,7 +167,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 
 // origin is what is known of an origin.
 func (c *Client) origin(name string) *origin {
-	return c.origins.get(name, time.Now().Unix(), newOrigin)
+	return c.origins.get(name, time.Now().Unix(), func() *origin { return new(origin) })
 }
 
 // allows checks the subscription before any work is done.

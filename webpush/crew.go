@@ -22,10 +22,6 @@ type broadcastResult struct {
 	result Result
 }
 
-func newCrew() *crew {
-	return &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
-}
-
 // spawn runs f in a goroutine that the broadcast waits for, unless it has ended.
 func (c *crew) spawn(f func()) bool {
 	c.starting.Lock()

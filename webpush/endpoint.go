@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -136,10 +137,7 @@ func KnownPushService(origin string) bool {
 		"jmt17.google.com": // Chromium on every channel but Stable, and builds without Google's keys
 		return true
 	}
-	for _, suffix := range []string{".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com"}, func(suffix string) bool {
+		return strings.HasSuffix(host, suffix)
+	})
 }

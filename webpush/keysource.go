@@ -110,9 +110,6 @@ type broadcastKeys struct {
 	key *sharedKey
 }
 
-// start gives the key source of one broadcast.
-func (k *broadcastKeys) start() *broadcastKeys { return &broadcastKeys{k.keyPairs, k.add()} }
-
 func (k *broadcastKeys) agree(s *schedule, sub Subscription, now time.Time) error {
 	if k.key == nil {
 		return freshKeys{}.agree(s, sub, now)

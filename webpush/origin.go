@@ -35,8 +35,6 @@ type origin struct {
 	refused []string // endpoints in a row, at most refusalsToPause
 }
 
-func newOrigin() *origin { return new(origin) }
-
 // pause is how much longer the origin is paused, 0 if it is not.
 func (o *origin) pause(now time.Time) time.Duration {
 	o.mu.Lock()

@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -52,10 +53,7 @@ func PadNone() Padding { return Padding{} }
 // bytes, which PadToBlock(3994) gives, do not reach Firefox for Android: see [PadToFit]. sizeBytes
 // must be between 1 and 3994; sealing with any other fails.
 func PadToBlock(sizeBytes int) Padding {
-	if sizeBytes == 0 {
-		sizeBytes = -1 // not the zero value, so that sealing fails
-	}
-	return Padding{block: sizeBytes}
+	return Padding{block: cmp.Or(sizeBytes, -1)} // not the zero value, so that sealing fails
 }
 
 // PadToFit pads every message to the longest that all known push services deliver,

@@ -45,7 +45,7 @@ func (s *Sealer) ForBroadcast() *Sealer {
 		return s
 	}
 	b := *s
-	b.keys = keys.start()
+	b.keys = &broadcastKeys{keys.keyPairs, keys.add()}
 	return &b
 }
 

@@ -164,7 +164,8 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 			d.tries-- // it is the origin's trouble, not the message's
 		}
 		wait, ok := d.client.retry.wait(max(d.tries, 1), &a)
-		if !again || !ok || !d.livesFor(wait) {
+		// A browser gets the message no later than its TTL after the first attempt, or never.
+		if !again || !ok || time.Since(d.begun)+wait >= d.opts.ttl() {
 			return r, 0, true
 		}
 		d.waiting = r
@@ -221,12 +222,6 @@ func (d *delivery) attempt(ctx context.Context) answer {
 	outcome, _ := d.client.judge(ctx, &a)
 	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.sentAt), Err: a.err})
 	return a
-}
-
-// livesFor reports whether the message is still useful after the wait: a browser gets it no later
-// than its TTL after the first attempt, or never.
-func (d *delivery) livesFor(wait time.Duration) bool {
-	return time.Since(d.begun)+wait < d.opts.ttl()
 }
 
 // judge sorts an answer and says whether trying again may help.

@@ -90,7 +90,7 @@ func (s *Signer) Authorization(sub Subscription) (string, error) {
 
 func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
 	now := at.Unix() // the wall clock: the push service goes by it
-	slot := s.tokens.get(tokenID{origin, keys}, now, newTokenSlot)
+	slot := s.tokens.get(tokenID{origin, keys}, now, func() *tokenSlot { return new(tokenSlot) })
 	t := slot.current.Load()
 	if t != nil && t.usable(now) {
 		if t.expires-now > int64(renewal/time.Second) || !slot.mu.TryLock() {
@@ -103,17 +103,11 @@ func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (st
 	if t := slot.current.Load(); t != nil && t.usable(now) && t.expires-now > int64(renewal/time.Second) {
 		return t.header, nil // another message got here first
 	}
-	t, err := s.sign(origin, keys, now)
+	s.signatures.Add(1)
+	t, err := signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
 	if err != nil {
 		return "", err
 	}
 	slot.current.Store(t)
 	return t.header, nil
-}
-
-func newTokenSlot() *tokenSlot { return new(tokenSlot) }
-
-func (s *Signer) sign(origin string, keys *VAPIDKeys, now int64) (*token, error) {
-	s.signatures.Add(1)
-	return signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
 }

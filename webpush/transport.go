@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -62,13 +63,9 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 // 4380).
 func PublicAddress(a netip.Addr) bool {
 	a = a.Unmap()
-	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() {
+	holds := func(p netip.Prefix) bool { return p.Contains(a) }
+	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || slices.ContainsFunc(notPublic, holds) {
 		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
 	}
 	if nat64.Contains(a) {
 		b := a.As16()
@@ -132,11 +129,8 @@ func environmentProxies() map[string]bool {
 
 // hostPort is what http.Transport dials for a URL.
 func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = cmp.Or(map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme], "80")
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	usual := map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual, "80"))
 }
 
 // proxy refuses an endpoint that is the proxy's own address and would be connected to without it:

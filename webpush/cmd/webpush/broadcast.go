@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -87,9 +88,7 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	if err != nil {
 		return err
 	}
-	if results == "" {
-		results = file + ".results.ndjson"
-	}
+	results = cmp.Or(results, file+".results.ndjson")
 	if _, err := os.Stat(results); err == nil && !resume {
 		return hinted{fmt.Errorf("%s exists already", results), "-resume continues it; -results FILE begins another"}
 	}
