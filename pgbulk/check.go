@@ -1,6 +1,7 @@
 package pgbulk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,10 +41,7 @@ func (s *settings) check(t *Table) error {
 	if err := s.checkSet(t); err != nil {
 		return err
 	}
-	if s.chunkBytes == 0 {
-		s.chunkBytes = usualChunk
-	}
-	s.chunkBytes = min(s.chunkBytes, maxValue/2) // so that many rows never make a message too long
+	s.chunkBytes = min(cmp.Or(s.chunkBytes, usualChunk), maxValue/2) // so that many rows never make a message too long
 	if limit := maxParams / len(t.Columns); s.chunkRows == 0 || s.chunkRows > limit {
 		s.chunkRows = limit
 	}

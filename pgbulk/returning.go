@@ -157,12 +157,6 @@ func (t *returner) aim() {
 	}
 }
 
-// describe takes the types and formats of the rows to come.
-func (t *returner) describe(fields []pgproto3.FieldDescription) {
-	t.fields = slices.Clone(fields)
-	t.plans = nil
-}
-
 // take takes a row, and reports whether to go on.
 func (t *returner) take(values [][]byte) bool {
 	if t.err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -200,7 +201,7 @@ func (a *answer) take(msg pgproto3.BackendMessage) bool {
 		a.ready = true
 	case *pgproto3.RowDescription:
 		if a.returner != nil {
-			a.returner.describe(msg.Fields)
+			a.returner.fields, a.returner.plans = slices.Clone(msg.Fields), nil
 		}
 	case *pgproto3.DataRow:
 		if a.returner != nil && !a.returner.take(msg.Values) {
@@ -304,7 +305,10 @@ func (s *stream) close(ctx context.Context) error {
 	}
 	if !s.ready || s.err != nil { // after a failed write the server may be left in the middle of a message
 		s.ready = false
-		shut(s.pc)
+		s.nc.Close() // and pgconn is to know it
+		late, cancel := context.WithTimeout(context.Background(), CancelGrace)
+		defer cancel()
+		s.pc.Close(late)
 	}
 	switch {
 	case s.refused():
@@ -346,14 +350,6 @@ func (s *stream) because(cause error) error {
 		return fmt.Errorf("%w (%w)", cause, reason)
 	}
 	return cmp.Or(cause, reason, errors.New("the exchange was not completed"))
-}
-
-// shut closes a connection and has pgconn know it.
-func shut(pc *pgconn.PgConn) {
-	pc.Conn().Close()
-	ctx, cancel := context.WithTimeout(context.Background(), CancelGrace)
-	defer cancel()
-	pc.Close(ctx)
 }
 
 // uncertain says that the server may have committed although there is an error: everything was

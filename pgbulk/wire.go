@@ -3,6 +3,7 @@ package pgbulk
 import (
 	"encoding/binary"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -212,7 +213,7 @@ func (w *wire) parse(name, sql string, types []uint32, n int) {
 // are n and which have size bytes. formats are the format codes, which recur; if they are all the
 // same the message says it once.
 func (w *wire) bind(name string, formats []byte, n, size int) {
-	same := uniform(formats)
+	same := !slices.ContainsFunc(formats, func(f byte) bool { return f != formats[0] })
 	codes := n
 	switch {
 	case same && (n == 0 || formats[0] == 0):
@@ -268,12 +269,3 @@ func (w *wire) failCopy() {
 }
 
 const givenUp = "given up by the client"
-
-func uniform(formats []byte) bool {
-	for _, f := range formats {
-		if f != formats[0] {
-			return false
-		}
-	}
-	return true
-}
