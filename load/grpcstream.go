@@ -40,9 +40,7 @@ type streamRequest struct {
 }
 
 func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, requests []streamRequest) error {
-	if t.Messages < 1 {
-		t.Messages = 1
-	}
+	t.Messages = max(t.Messages, 1)
 	take := inTurn(requests)
 	for range t.Conns {
 		conn, err := t.grpcClient()

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -31,9 +32,7 @@ func (r *Request) check(proto string) error {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
-	if r.Method == "" {
-		r.Method = http.MethodGet
-	}
+	r.Method = cmp.Or(r.Method, http.MethodGet)
 	if u := r.URL.User; u != nil && r.Header.Get("Authorization") == "" {
 		password, _ := u.Password()
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
@@ -61,10 +60,7 @@ func (r *Request) check(proto string) error {
 
 // host returns the host that the request names: from the header, or else from the URL.
 func (r *Request) host() string {
-	if host := r.Header.Get("Host"); host != "" {
-		return host
-	}
-	return r.URL.Host
+	return cmp.Or(r.Header.Get("Host"), r.URL.Host)
 }
 
 // fields returns the header's fields in the form of HTTP/2, sorted by name.

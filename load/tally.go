@@ -103,7 +103,11 @@ func (t *tally) done(due, now time.Time, status int, err error) {
 		t.Statuses[status]++
 	}
 	if err != nil {
-		t.failed(reason(err))
+		why := reason(err)
+		if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
+			why = otherReason
+		}
+		t.Errors[why]++
 	}
 	if t.interval.Latency.Histogram != nil {
 		t.interval.done(now.Sub(due), err)
@@ -167,14 +171,6 @@ const (
 	mostReasons = 32
 	otherReason = "another reason"
 )
-
-// failed counts a failure.
-func (t *tally) failed(why string) {
-	if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
-		why = otherReason
-	}
-	t.Errors[why]++
-}
 
 // reasons returns the most frequent reasons, and the others as one.
 func (c *Counts) reasons() map[string]int64 {

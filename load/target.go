@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -173,16 +174,11 @@ func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // addr is the address with its port.
 func (t *Target) addr() string {
-	if t.ConnectTo != "" {
-		return t.ConnectTo
-	}
-	if t.Request.URL.Port() != "" {
-		return t.Request.URL.Host
-	}
+	u, port := t.Request.URL, "80"
 	if t.secure() {
-		return net.JoinHostPort(t.Request.URL.Hostname(), "443")
+		port = "443"
 	}
-	return net.JoinHostPort(t.Request.URL.Hostname(), "80")
+	return cmp.Or(t.ConnectTo, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 }
 
 // tls returns a configuration for the protocol, a copy of the target's.
@@ -191,9 +187,7 @@ func (t *Target) tls(alpn string) *tls.Config {
 	if t.TLS != nil {
 		config = t.TLS.Clone()
 	}
-	if config.ServerName == "" {
-		config.ServerName = t.Request.URL.Hostname()
-	}
+	config.ServerName = cmp.Or(config.ServerName, t.Request.URL.Hostname())
 	config.NextProtos = []string{alpn}
 	return config
 }
