@@ -142,8 +142,7 @@ func (c *http1Lane) settle(now time.Time, err error) {
 	if err == nil {
 		return
 	}
-	var stuck writeError
-	unwritten := errors.As(err, &stuck)
+	_, unwritten := errors.AsType[writeError](err)
 	if unwritten && gone(err) && c.written > 0 { // there may still be an answer, such as 413
 		c.cut, c.queue, c.rest = true, nil, nil
 		if err = c.await(false); err == nil {

@@ -94,8 +94,7 @@ func (e *rowError) Unwrap() error { return e.err }
 
 func newError(op, table string, err error) *Error {
 	e := &Error{Op: op, Table: table, Row: -1, LastRow: -1, FirstRow: -1, Err: err}
-	var r *rowError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*rowError](err); ok {
 		e.Row, e.LastRow, e.Column, e.Err = r.row, r.row, r.column, r.err
 	}
 	return e

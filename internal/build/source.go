@@ -61,8 +61,7 @@ func WorkingTree(ctx context.Context, folder string) (*Source, error) {
 // error wraps [ErrNoRevision] if there is none.
 func Revision(ctx context.Context, folder, name string) (*Source, error) {
 	commit, err := Output(ctx, folder, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 { // quietly; all else has git's own reason
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // quietly; all else has git's own reason
 		return nil, fmt.Errorf("%s: %w in %s%s", name, ErrNoRevision, folder, why(ctx, folder))
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -78,7 +78,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 	if len(messages) == 0 {
 		return
 	}
-	g := &generator{newSource(file.GoImportPath), m, options, false}
+	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, m, options, false}
 	for _, msg := range messages {
 		g.faces(msg)
 		g.size(msg)

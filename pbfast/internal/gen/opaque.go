@@ -26,20 +26,15 @@ func (f *field) opaque() bool { return opaque(f.Parent) }
 
 const hidden = "xxx_hidden_"
 
-// ref is the struct's field.
-func (f *field) ref() string {
-	if f.opaque() {
-		return "m." + hidden + f.GoName
-	}
-	return "m." + f.GoName
-}
+// ref is the struct's field, and oneofRef that of the oneof that the field is in.
+func (f *field) ref() string      { return f.inStruct(f.GoName) }
+func (f *field) oneofRef() string { return f.inStruct(f.Oneof.GoName) }
 
-// oneofRef is the struct's field of the oneof that the field is in.
-func (f *field) oneofRef() string {
+func (f *field) inStruct(name string) string {
 	if f.opaque() {
-		return "m." + hidden + f.Oneof.GoName
+		return "m." + hidden + name
 	}
-	return "m." + f.Oneof.GoName
+	return "m." + name
 }
 
 // wrapper is the type that the field has in its oneof.
@@ -79,12 +74,6 @@ func (f *field) bitOf() (index, size int) {
 		}
 	}
 	return index, size
-}
-
-// isPresent is the condition under which a field that has a bit is there.
-func (g *generator) isPresent(f *field) string {
-	index, _ := f.bitOf()
-	return g.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index)
 }
 
 // setPresent says that a field is there, if that is told by a bit.

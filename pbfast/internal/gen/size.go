@@ -71,7 +71,8 @@ func (g *generator) present(f *field) (condition, value string) {
 	}
 	switch {
 	case f.bit():
-		return g.isPresent(f), value
+		index, _ := f.bitOf()
+		return g.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index), value
 	case f.pointer(), f.isMessage(), f.kind == protoreflect.BytesKind && f.Desc.HasPresence():
 		return f.ref() + " != nil", value
 	case f.text():

@@ -29,10 +29,6 @@ type source struct {
 	imports map[protogen.GoImportPath]string
 }
 
-func newSource(own protogen.GoImportPath) *source {
-	return &source{own: own, imports: map[protogen.GoImportPath]string{}}
-}
-
 // locals are the names of parameters, variables and labels in generated functions; those that begin
 // with "old" come on top.
 var locals = []string{
