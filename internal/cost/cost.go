@@ -11,6 +11,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -166,10 +167,7 @@ func (c *Case) options(step *Cost, cases map[string]*Case) (message string, all 
 			continue
 		}
 		message = op.Message
-		o := Option{Label: record.Short(r.Row.Contender) + op.Note, Group: op.Group, Carries: op.Carries, usual: op.Usual}
-		if o.Group == "" {
-			o.Group = c.Name
-		}
+		o := Option{Label: record.Short(r.Row.Contender) + op.Note, Group: cmp.Or(op.Group, c.Name), Carries: op.Carries, usual: op.Usual}
 		if message == "" {
 			o.Heading = record.KeysOf(c.Name).Join(" ")
 		}

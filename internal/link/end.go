@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os/exec"
@@ -17,12 +18,9 @@ func (e *End) any() string {
 
 // Listen listens for TCP connections; at "" on any free port.
 func (e *End) Listen(addr string) (l net.Listener, err error) {
-	if addr == "" {
-		addr = e.any()
-	}
 	err = e.inside(func() error {
 		config := net.ListenConfig{Control: e.control()}
-		l, err = config.Listen(context.Background(), "tcp", addr)
+		l, err = config.Listen(context.Background(), "tcp", cmp.Or(addr, e.any()))
 		return err
 	})
 	return l, err
@@ -40,10 +38,7 @@ func (e *End) Dial(ctx context.Context, addr string) (conn net.Conn, err error) 
 
 // ListenUDP makes a UDP socket; for "" at any free port.
 func (e *End) ListenUDP(addr string) (conn *net.UDPConn, err error) {
-	if addr == "" {
-		addr = e.any()
-	}
-	to, err := net.ResolveUDPAddr("udp", addr)
+	to, err := net.ResolveUDPAddr("udp", cmp.Or(addr, e.any()))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -96,11 +97,7 @@ func (p *pipe) loses(now time.Duration) bool {
 
 // slot is how long a packet of 1500 bytes takes, by 100 Mbit/s where there is no rate.
 func (s *Spec) slot() time.Duration {
-	rate := s.Rate
-	if rate == 0 {
-		rate = 100e6
-	}
-	return time.Duration(8 * mtu / rate * 1e9)
+	return time.Duration(8 * mtu / cmp.Or(s.Rate, 100e6) * 1e9)
 }
 
 // next is when the next packet arrives; false without any.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -71,9 +72,7 @@ func Reason(said string) string {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
 			return line
 		}
-		if first == "" {
-			first = line
-		}
+		first = cmp.Or(first, line)
 	}
 	return first
 }

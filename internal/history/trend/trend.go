@@ -14,6 +14,7 @@ package trend
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"postage/internal/verdict"
@@ -141,10 +142,5 @@ func (t *Trend) Last(n int) *Trend {
 
 // IsAnchor reports that the row is the one that others are compared with, and so has no ratio.
 func (t *Trend) IsAnchor() bool {
-	for i := range t.Points {
-		if t.Points[i].Ratio != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Points, func(p Point) bool { return p.Ratio != nil })
 }

@@ -6,6 +6,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,9 +74,7 @@ func Connect(config *rest.Config, client *http.Client) (*Cluster, error) {
 	// What the generated clients' setConfigDefaults does.
 	defaults := *config
 	defaults.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(Scheme, Codecs).WithoutConversion()
-	if defaults.UserAgent == "" {
-		defaults.UserAgent = rest.DefaultKubernetesUserAgent()
-	}
+	defaults.UserAgent = cmp.Or(defaults.UserAgent, rest.DefaultKubernetesUserAgent())
 	if client == nil {
 		var err error
 		if client, err = rest.HTTPClientFor(&defaults); err != nil {

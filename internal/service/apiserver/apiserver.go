@@ -27,6 +27,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,12 +89,8 @@ type Server struct {
 // Start starts a server and returns once it is ready. ctx bounds the start alone. The caller must
 // Stop it.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	if o.FeatureGates == "" {
-		o.FeatureGates = "CBORServingAndStorage=true"
-	}
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
+	o.FeatureGates = cmp.Or(o.FeatureGates, "CBORServingAndStorage=true")
+	o.Log = cmp.Or(o.Log, io.Discard)
 	s, err := start(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %s: %w", o.Kind, err)

@@ -20,18 +20,12 @@ import (
 // progressInterval is how often a build says how far it is.
 const progressInterval = 10 * time.Second
 
-// Program is the file of a server of a kind, which is built if it is not there. [Kubernetes]'
-// program is also the other programs of a cluster, and beside it is pause, which its pods need.
+// Program is the file of a server of a kind, which is built if it is not there. It takes minutes, a
+// gigabyte of modules and nearly three of memory the first time; Go's build cache makes it a matter
+// of seconds once the packages have been compiled. [Kubernetes]' program is also the other programs
+// of a cluster, and beside it is pause, which its pods need.
 func Program(ctx context.Context, kind Kind, log io.Writer) (file string, err error) {
 	return built(ctx, Options{Kind: kind, Log: log})
-}
-
-// Build builds the server of a kind unless it is built. It takes minutes, a gigabyte of modules and
-// nearly three of memory the first time; Go's build cache makes it a matter of seconds once the
-// packages have been compiled.
-func Build(ctx context.Context, kind Kind, log io.Writer) error {
-	_, err := built(ctx, Options{Kind: kind, Log: log})
-	return err
 }
 
 // built is the server's program, which is built if it is not there.

@@ -74,12 +74,9 @@ func sourceTree() (string, error) {
 
 // isSource does not ask for the module's name, which tools/rehome changes.
 func isSource(dir string) bool {
-	for _, name := range []string{"go.work", filepath.Join(programs, "go.mod")} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
-		}
-	}
-	return true
+	_, workspace := os.Stat(filepath.Join(dir, "go.work"))
+	_, module := os.Stat(filepath.Join(dir, programs, "go.mod"))
+	return errors.Join(workspace, module) == nil
 }
 
 // file is where the server is kept: its name has a hash of the module's files and Go's version in

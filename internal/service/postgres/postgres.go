@@ -15,6 +15,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,12 +63,8 @@ type Server struct {
 // Start finds or makes a server and returns once it answers. ctx bounds the start alone.
 // The caller must Stop the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = os.Stderr
-	}
-	if o.Schema == "" {
-		o.Schema = "postage"
-	}
+	o.Log = cmp.Or[io.Writer](o.Log, os.Stderr)
+	o.Schema = cmp.Or(o.Schema, "postage")
 	if dsn, from, ok := userDSN(o); ok {
 		u, err := openUserServer(ctx, dsn, o.Schema)
 		if err != nil {

@@ -21,7 +21,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "buildserver: want one argument, generic, kcp or kubernetes")
 		os.Exit(2)
 	}
-	if err := apiserver.Build(ctx, apiserver.Kind(os.Args[1]), os.Stderr); err != nil {
+	if _, err := apiserver.Program(ctx, apiserver.Kind(os.Args[1]), os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "buildserver:", err)
 		os.Exit(1)
 	}
