@@ -110,6 +110,8 @@ func TestAttribution(t *testing.T) {
 		{"github.com/google/btree.(*node).get@github.com/google/btree@v1.1.3/btree.go main.f", "library github.com/google/btree"},
 		{"github.com/google/btree.(*node).get@/src/btree.go main.f", "own code github.com/google/btree.(*node).get"},
 		{"go/parser.(*parser).next main.f", "library go/parser"},
+		{"github.com/prometheus/client_golang/prometheus.(*counter).Inc main.f", "library metrics"},
+		{"github.com/prometheus/prometheus/tsdb.(*headAppender).Append@/src/prometheus/tsdb/head_append.go main.main", "own code github.com/prometheus/prometheus/tsdb.(*headAppender).Append"},
 		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack runtime.gcBgMarkWorker", "garbage"},
 		{"runtime.gcDrainN runtime.gcAssistAlloc1 runtime.systemstack runtime.gcAssistAlloc runtime.mallocgc encoding/json.Unmarshal main.f", "garbage"},
 		{"runtime.futex runtime.findRunnable runtime.schedule runtime.mcall", "runtime"},
