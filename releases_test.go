@@ -1,8 +1,10 @@
 package postage_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ import (
 )
 
 // A required module is one that a go.mod of the repository names itself, in a require or a tool
-// line, as the go command sees it.
+// line, or a go:generate line at a version, as the go command sees it.
 type required struct {
 	Path, Version string
 	Update        *struct {
@@ -51,6 +53,9 @@ func TestNewestReleases(t *testing.T) {
 			all[m.Path+" "+m.Version] = m
 		}
 	}
+	for _, m := range releases(t, ".", slices.Collect(maps.Values(generators(t)))) {
+		all[m.Path+" "+m.Version] = m
+	}
 	for name, m := range all {
 		switch why, known := reasons[name]; {
 		case m.Error == nil && m.Update == nil:
@@ -86,8 +91,9 @@ func TestReleasesOfContenders(t *testing.T) {
 		t.Fatalf("the test reads %d of %d rows", len(rows), lines-1)
 	}
 	args := []string{"list", "-e", "-m", "-json"}
+	at := generators(t)
 	for _, row := range rows {
-		args = append(args, row[1])
+		args = append(args, cmp.Or(at[row[1]], row[1]))
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(goIn(t, ".", args...))))
 	for _, row := range rows {
@@ -99,7 +105,7 @@ func TestReleasesOfContenders(t *testing.T) {
 			t.Fatal(err)
 		}
 		if day := m.Time.Format(time.DateOnly); m.Version != row[2] || !m.Time.IsZero() && day != row[3] {
-			t.Errorf("docs/dependencies.md has %s at %s of %s, go.mod at %s of %s", row[1], row[2], row[3], m.Version, day)
+			t.Errorf("docs/dependencies.md has %s at %s of %s, the repository at %s of %s", row[1], row[2], row[3], m.Version, day)
 		}
 	}
 }
@@ -140,18 +146,40 @@ func newest(t *testing.T, dir string) []required {
 	if err := json.Unmarshal(goIn(t, dir, "mod", "edit", "-json"), &mod); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"list", "-e", "-m", "-u", "-json"}
+	var modules []string
 	for _, r := range mod.Require {
 		tool := slices.ContainsFunc(mod.Tool, func(tool struct{ Path string }) bool {
 			return strings.HasPrefix(tool.Path+"/", r.Path+"/")
 		})
 		if (!r.Indirect || tool) && !strings.HasPrefix(r.Path, "postage/") {
-			args = append(args, r.Path)
+			modules = append(modules, r.Path)
 		}
 	}
-	if len(args) == 5 {
+	return releases(t, dir, modules)
+}
+
+// generators are the modules of programs that go:generate runs at a version, without a go.mod, with
+// that version, by their paths.
+func generators(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := exec.Command("git", "grep", "-h", "^//go:generate .*go run .*@v", "--", "*.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]string{}
+	for _, m := range regexp.MustCompile(`go run (\S+?)(?:/cmd/\S+)?(@v\S+)`).FindAllStringSubmatch(string(out), -1) {
+		modules[m[1]] = m[1] + m[2]
+	}
+	return modules
+}
+
+// releases asks the module proxy about modules.
+func releases(t *testing.T, dir string, modules []string) []required {
+	t.Helper()
+	if len(modules) == 0 {
 		return nil
 	}
+	args := append([]string{"list", "-e", "-m", "-u", "-json"}, modules...)
 	var all []required
 	for decoder := json.NewDecoder(strings.NewReader(string(goIn(t, dir, args...)))); ; {
 		var m required

@@ -99,6 +99,8 @@ func contenders() []*contender {
 		pgxCopyOwn(),
 		pgxCopyText(false),
 		pgxCopyText(true),
+		sqlcBatch(),
+		sqlcCopy(),
 		pgx4Exec(capacities[0]),
 		pgx4Exec(capacities[1]),
 		pgx4Exec(capacities[2]),
