@@ -18,7 +18,7 @@ func sqlcBatch() *contender {
 		Close() error
 	}
 	done := func(r results) error {
-		r.Exec(nil) // without Close it would drop an error that comes after the last statement's
+		r.Exec(nil) // drops what pgx's Close returns
 		return r.Close()
 	}
 	return sqlcCall("batchexec", func(q *sqlc.Queries, t *target) func(context.Context) error {
