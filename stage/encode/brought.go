@@ -122,12 +122,23 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 	}
 	t.Usual = first(append([]string{brought.Baseline, "codec=json"}, t.Codecs...)...)
 	t.Best = first("codec=pbfast", "codec=sonic/config=default", t.Usual)
-	t.Open = func(codec string, seed uint64) (Messages, error) {
+	byFields, err := byField[M]()
+	if err != nil {
+		t.Lost["column="+ByField] = err.Error()
+	}
+	t.Open = func(codec, column string, seed uint64) (Messages, error) {
 		if err := msg.prepare(); err != nil {
 			return nil, err
 		}
 		// The server numbers the messages: it is not known which of their fields is a key.
-		m, err := openMail(msg, rows, codec, seed, func(i int, _ any) (Fields, error) { return Fields{Serial: uint64(i)}, nil })
+		whole := layout{types: []string{"int8", column}, row: func(i int, _ any, data []byte, row []any) error {
+			row[0], row[1] = int64(i), data
+			return nil
+		}}
+		if column == ByField {
+			whole = byFields
+		}
+		m, err := openMail(msg, rows, codec, seed, whole)
 		return &broughtMail[M]{mail: m}, err
 	}
 	return t

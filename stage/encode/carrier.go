@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Traffic is a kind of message that other stages send.
@@ -15,10 +16,11 @@ type Traffic struct {
 	// services have, or that the user has; Best is the one that others of its family lose to.
 	Codecs      []string
 	Usual, Best string
-	Lost        map[string]string // codecs that cannot hold the messages, with why
+	Lost        map[string]string // codecs, and columns, that cannot hold the messages, with why
 	Largest     int               // about the size of the largest message, in bytes, 0 if it is small
-	// Open opens a codec, by the name that its rows have, for messages drawn from the seed.
-	Open func(codec string, seed uint64) (Messages, error)
+	// Open opens a codec, by the name that its rows have, for messages drawn from the seed that are
+	// stored in a column of this type, or [ByField].
+	Open func(codec, column string, seed uint64) (Messages, error)
 }
 
 // families are the best codecs of each family.
@@ -33,39 +35,33 @@ type Messages interface {
 	Bytes() int
 	// Encode returns the i-th message's bytes, which the next call overwrites.
 	Encode(i int) ([]byte, error)
-	// Fields are the i-th message's, and Sum is the sum over all its fields that Decode returns.
-	Fields(i int) Fields
+	// Types are those of the columns of a row: first its key's, last the message's.
+	Types() []string
+	// Key is the i-th message's, and Sum is the sum over all its fields that Decode returns.
+	Key(i int) int64
 	Sum(i int) uint64
-	// Decode decodes the i-th message into a fresh value and reads every field of it.
-	Decode(i int, data []byte) (f Fields, sum uint64, err error)
-	// Differs returns what of the i-th message is not in these bytes, as another reader decodes
-	// them: protobuf, encoding/json, or, for other formats, the codec opened again.
-	Differs(i int, data []byte) error
+	// Decode decodes the i-th message into a fresh value, reads every field of it, and sets its
+	// row, which may share memory with the data.
+	Decode(i int, data []byte, row []any) (sum uint64, err error)
+	// Differs returns what of the i-th message is not in this row, as another reader decodes it:
+	// protobuf, encoding/json, or, for other formats, the codec opened again.
+	Differs(i int, row []any) error
 	// EncodeReceipt returns a receipt's bytes, which the next call overwrites, and CheckReceipt an
 	// error if bytes are not the receipt for these messages.
 	EncodeReceipt(sum uint64, messages int) ([]byte, error)
 	CheckReceipt(data []byte, sum uint64, messages int) error
 }
 
-// Fields are what a service looks up a message by: its key, and whatever else it has. Reference may
-// share memory with the encoded message.
-type Fields struct {
-	Serial        uint64
-	Reference     string
-	CreatedUnixMs int64
-	TotalMinor    int64
-}
-
 // A mail is a message's [Messages] without the receipts.
 type mail[M any] struct {
 	carrier[M]
+	layout
 	again   carrier[M] // for the proof: what one has decoded must not help
 	message *message[M]
 	corpus  []M
 	sums    []uint64
 	bytes   int
 	keys    int
-	fields  func(i int, v any) (Fields, error)
 }
 
 // Few messages are sent again under other keys, so that a request of 100 has one for each, unless
@@ -75,8 +71,8 @@ const (
 	mostKeyed  = 64 << 20
 )
 
-func openMail[M any](msg *message[M], rows []contender[M], codec string, seed uint64, fields func(i int, v any) (Fields, error)) (*mail[M], error) {
-	m := &mail[M]{message: msg, corpus: msg.corpus(seed), fields: fields}
+func openMail[M any](msg *message[M], rows []contender[M], codec string, seed uint64, rowed layout) (*mail[M], error) {
+	m := &mail[M]{message: msg, corpus: msg.corpus(seed), layout: rowed}
 	var err error
 	if m.carrier, err = openCarrier(rows, codec, m.corpus); err != nil {
 		return nil, err
@@ -110,24 +106,42 @@ func (m *mail[M]) Bytes() int                   { return m.bytes }
 func (m *mail[M]) Encode(i int) ([]byte, error) { return m.encode(m.at(i)) }
 func (m *mail[M]) Sum(i int) uint64             { return m.sums[m.at(i)] }
 
-func (m *mail[M]) Fields(i int) Fields {
-	f, _ := m.fields(i&(m.keys-1), &m.corpus[m.at(i)])
-	return f
+func (m *mail[M]) Types() []string { return m.types }
+
+func (m *mail[M]) Key(i int) int64 {
+	row, _ := m.want(i)
+	return row[0].(int64)
 }
 
-func (m *mail[M]) Decode(i int, data []byte) (f Fields, sum uint64, err error) {
+// want is the i-th message's row.
+func (m *mail[M]) want(i int) ([]any, error) {
+	row := make([]any, len(m.types))
+	return row, m.row(i&(m.keys-1), &m.corpus[m.at(i)], nil, row)
+}
+
+func (m *mail[M]) Decode(i int, data []byte, row []any) (sum uint64, err error) {
 	v, sum, err := m.decode(data)
 	if err != nil {
-		return f, 0, err
+		return 0, err
 	}
-	f, err = m.fields(i&(m.keys-1), v)
-	return f, sum, err
+	if data == nil {
+		data = []byte{} // an empty message is none that is missing
+	}
+	return sum, m.row(i&(m.keys-1), v, data, row)
 }
 
-func (m *mail[M]) Differs(i int, data []byte) error {
+func (m *mail[M]) Differs(i int, row []any) error {
+	want, err := m.want(i)
+	if last := len(row) - 1; err == nil && m.names == nil && !slices.Equal(row[:last], want[:last]) {
+		err = fmt.Errorf("its columns are %v, want %v", row[:last], want[:last])
+	}
+	if err != nil {
+		return err
+	}
+	data, err := m.whole(row)
 	var got M
-	var err error
 	switch {
+	case err != nil:
 	case m.inProtobuf():
 		err = m.message.unmarshal(data, &got)
 	case m.inPlain() && len(data) > 0 && data[0] == '{' && json.Valid(data):

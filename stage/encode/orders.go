@@ -19,12 +19,12 @@ type orderMail struct {
 	receipt carrier[plain.Tiny]
 }
 
-func openOrders(codec string, seed uint64) (Messages, error) {
+func openOrders(codec, column string, seed uint64) (Messages, error) {
 	order, tiny := ordersMessage(), message[plain.Tiny]{name: "tiny", draw: drawTiny, count: 1}
 	ofOrders, ofTiny := kitOfOrder(), kitOfTiny()
 	ofOrders.describe(&order)
 	ofTiny.describe(&tiny)
-	m, err := openMail(&order, contenders(ofOrders, &order), codec, seed, orderFields)
+	m, err := openMail(&order, contenders(ofOrders, &order), codec, seed, layout{types: []string{"int8", "text", "int8", "int8", column}, row: orderRow})
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +32,18 @@ func openOrders(codec string, seed uint64) (Messages, error) {
 	return &orderMail{m, receipt}, err
 }
 
-func orderFields(_ int, v any) (Fields, error) {
+// orderRow has what a service looks up an order by.
+func orderRow(_ int, v any, data []byte, row []any) error {
 	switch v := v.(type) {
 	case *plain.Order:
-		return Fields{v.Serial, v.Reference, v.CreatedUnixMs, v.Total.MinorUnits}, nil
+		row[0], row[1], row[2], row[3] = int64(v.Serial), v.Reference, v.CreatedUnixMs, v.Total.MinorUnits
 	case *pb.Order:
-		return Fields{v.GetSerial(), v.GetReference(), v.GetCreatedUnixMs(), v.GetTotal().GetMinorUnits()}, nil
+		row[0], row[1], row[2], row[3] = int64(v.GetSerial()), v.GetReference(), v.GetCreatedUnixMs(), v.GetTotal().GetMinorUnits()
+	default:
+		return fmt.Errorf("encode: a %T has no way to its fields", v)
 	}
-	return Fields{}, fmt.Errorf("encode: a %T has no way to its fields", v)
+	row[4] = data
+	return nil
 }
 
 func (o *orderMail) EncodeReceipt(sum uint64, orders int) ([]byte, error) {

@@ -28,7 +28,16 @@ type parcel struct {
 	Sent   time.Time         `json:"sent"`
 	Items  []parcel          `json:"items,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
+	Kind   kind              `json:"kind"`
+	Size   [2]uint16         `json:"size"`
+	Count  uint16
+	Number uint64
+	Level  *int8  `json:",omitempty"`
+	Photo  []byte `json:"photo"`
+	Safe   bool   `json:"safe"`
 }
+
+type kind string
 
 func (p *parcel) Marshal() ([]byte, error) { return json.Marshal(p) }
 func (p *parcel) Unmarshal(b []byte) error { return json.Unmarshal(b, p) }
@@ -39,7 +48,7 @@ func brought(config string) []lab.Suite { return Brought(encode.Struct[parcel](c
 func bring(t *testing.T, c lab.BroughtConfig) (config string) {
 	t.Helper()
 	var file []byte
-	for i, sample := range []string{`{}`, `{"to": "Zoë", "weight": -0.5, "sent": "2026-11-25T03:00:00Z", "labels": {"a": "1", "b": "2"}}`, `{"to": "x", "items": [{"to": "y"}, {"weight": 0}]}`} {
+	for i, sample := range []string{`{}`, `{"to": "Zoë", "weight": -0.5, "sent": "2026-11-25T03:00:00+02:00", "labels": {"a": "1", "b": "2"}, "kind": "wide", "size": [1, 2], "Count": 65535}`, `{"to": "x", "items": [{"to": "y"}, {"weight": 0}], "Number": 18446744073709551615, "Level": -128, "photo": "AP8=", "safe": true}`} {
 		file = protowire.AppendString(file, fmt.Sprintf("samples.ndjson:%d", i+1))
 		file = protowire.AppendString(file, sample)
 	}
@@ -77,7 +86,7 @@ func TestBrought(t *testing.T) {
 	if suites[0].Cases[0].Name != "Route/msg=parcel/msgs=1/peer=sink" || names[0] != "codec=cbor/proto=http1/pack=none/lib=pgx/call=exec" {
 		t.Errorf("the first case is %s, its baseline %s", suites[0].Cases[0].Name, names[0])
 	}
-	for _, want := range []string{"codec=json", "codec=own/method=Marshal", "codec=json/column=jsonb", "codec=sonic/config=default/proto=grpc"} {
+	for _, want := range []string{"codec=json", "codec=own/method=Marshal", "codec=json/column=jsonb", "codec=json/column=fields", "codec=sonic/config=default/proto=grpc"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no row %s in %s", want, names)
 		}

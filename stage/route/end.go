@@ -9,7 +9,6 @@ import (
 
 	"postage/stage/encode"
 	"postage/stage/seal"
-	"postage/stage/store"
 )
 
 // A work is what a row does: a way of messages drawn from the seed, and which of the way's steps
@@ -46,7 +45,7 @@ type request struct {
 func newEnd(traffic encode.Traffic, w work) (*end, error) {
 	e := &end{work: w}
 	var err error
-	if e.messages, err = traffic.Open(w.Way.Codec, w.Seed); err != nil {
+	if e.messages, err = traffic.Open(w.Way.Codec, w.Way.column(), w.Seed); err != nil {
 		return nil, err
 	}
 	if w.Way.Pack == sealed {
@@ -58,7 +57,7 @@ func newEnd(traffic encode.Traffic, w work) (*end, error) {
 		return nil, err
 	}
 	for range w.Msgs {
-		e.rows = append(e.rows, (&store.Row{}).Values())
+		e.rows = append(e.rows, make([]any, len(e.messages.Types())))
 	}
 	if len(w.Live) < len(w.Way.steps()) {
 		err = e.make()
@@ -140,25 +139,15 @@ func (e *end) decode(body []byte) (sum uint64, err error) {
 			end := 4 + binary.BigEndian.Uint32(body)
 			data, body = body[4:end], body[end:]
 		}
-		fields, one, err := e.messages.Decode(e.taken, data)
+		one, err := e.messages.Decode(e.taken, data, e.rows[i])
 		if err != nil {
 			return 0, fmt.Errorf("message %d of the request: %w", i+1, err)
 		}
 		e.taken++
 		sum += one
-		row := rowOf(fields, data)
-		copy(e.rows[i], row.Values())
 	}
 	if e.Msgs > 1 && len(body) > 0 {
 		return 0, errors.New("the request has more than its messages")
 	}
 	return sum, nil
-}
-
-// rowOf is the row that a message is stored as: what it is looked up by, and its bytes.
-func rowOf(f encode.Fields, data []byte) store.Row {
-	if data == nil {
-		data = []byte{} // an empty message is none that is missing
-	}
-	return store.Row{ID: int64(f.Serial), Text: f.Reference, A: f.CreatedUnixMs, B: f.TotalMinor, Message: data}
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,23 +10,26 @@ import (
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
-	"postage/stage/store"
 )
 
 // What the store has wrong is found: a row that is missing, one too many, and a value in any column
 // or field.
 func TestWrongRowsAreFound(t *testing.T) {
-	orders, err := ofOrders.Open("codec=json", 1)
+	orders, err := ofOrders.Open("codec=json", "bytea", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []store.Row
+	var rows [][]any
 	for i := range orders.Len() {
 		data, err := orders.Encode(i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, rowOf(orders.Fields(i), slices.Clone(data)))
+		row := make([]any, len(orders.Types()))
+		if _, err := orders.Decode(i, slices.Clone(data), row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
 	}
 	if err := sameMessages(orders, rows, orders.Len()); err != nil {
 		t.Fatal(err)
@@ -33,18 +37,22 @@ func TestWrongRowsAreFound(t *testing.T) {
 	if err := sameMessages(orders, rows[1:], orders.Len()); err == nil {
 		t.Error("a row that is missing is not found")
 	}
-	for name, spoil := range map[string]func(*store.Row){
-		"a key":       func(r *store.Row) { r.ID++ },
-		"a reference": func(r *store.Row) { r.Text += "x" },
-		"a time":      func(r *store.Row) { r.A++ },
-		"a total":     func(r *store.Row) { r.B-- },
-		"a field":     func(r *store.Row) { r.Message = []byte(strings.Replace(string(r.Message), `"gift":`, `"gone":`, 1)) },
-		"a message":   func(r *store.Row) { r.Message = rows[1].Message },
-		"nothing":     func(r *store.Row) { r.Message = nil },
+	gift := slices.IndexFunc(rows, func(row []any) bool { return bytes.Contains(row[4].([]byte), []byte(`"gift":true`)) })
+	for name, spoilt := range map[string]struct {
+		column int
+		value  any
+	}{
+		"a key":       {0, rows[gift][0].(int64) + 1},
+		"a reference": {1, "x"},
+		"a time":      {2, rows[gift][2].(int64) + 1},
+		"a total":     {3, rows[gift][3].(int64) - 1},
+		"a field":     {4, bytes.Replace(rows[gift][4].([]byte), []byte(`"gift":`), []byte(`"gone":`), 1)},
+		"a message":   {4, rows[gift+1][4]},
+		"nothing":     {4, nil},
 	} {
 		wrong := slices.Clone(rows)
-		i := slices.IndexFunc(rows, func(r store.Row) bool { return strings.Contains(string(r.Message), `"gift":true`) })
-		spoil(&wrong[i])
+		wrong[gift] = slices.Clone(rows[gift])
+		wrong[gift][spoilt.column] = spoilt.value
 		if err := sameMessages(orders, wrong, orders.Len()); err == nil {
 			t.Errorf("%s that is wrong is not found", name)
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -21,26 +22,27 @@ import (
 type route struct{ encode.Traffic }
 
 // An opener opens the place that messages are stored in.
-type opener func(context.Context, store.Column, encode.Messages) (*store.Place, error)
+type opener func(context.Context, encode.Messages) (*store.Place, error)
 
 // peers are the places, by the name that cases have for them.
 var peers = []struct {
 	name, doc string
 	open      opener
 }{
-	{"sink", "a sink that takes rows and stores nothing", func(ctx context.Context, column store.Column, _ encode.Messages) (*store.Place, error) {
-		return store.OpenSink(ctx, column)
+	{"sink", "a sink that takes rows and stores nothing", func(ctx context.Context, messages encode.Messages) (*store.Place, error) {
+		return store.OpenSink(ctx, messages.Types())
 	}},
 	{"postgres", "PostgreSQL, where the rows exist and are updated", openTable},
 }
 
 // openTable makes a table that has every message's key and nothing else of it.
-func openTable(ctx context.Context, column store.Column, messages encode.Messages) (*store.Place, error) {
-	rows := make([]store.Row, messages.Len())
+func openTable(ctx context.Context, messages encode.Messages) (*store.Place, error) {
+	rows := make([][]any, messages.Len())
 	for i := range rows {
-		rows[i].ID = int64(messages.Fields(i).Serial)
+		rows[i] = make([]any, len(messages.Types()))
+		rows[i][0] = messages.Key(i)
 	}
-	return store.OpenTable(ctx, column, rows)
+	return store.OpenTable(ctx, messages.Types(), rows)
 }
 
 // Brought returns the suites of a brought message's program: its way, and the cases of its codecs.
@@ -128,7 +130,7 @@ func (r *route) newCase(name string, msgs int, place opener, atHalf bool) lab.Ca
 			return
 		}
 		row.Settings = w.settings()
-		if row.NotPossible = r.Lost[w.Codec]; row.NotPossible != "" {
+		if row.NotPossible = cmp.Or(r.Lost[w.Codec], r.Lost[w.Column]); row.NotPossible != "" {
 			row.Checks = ""
 		}
 		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {

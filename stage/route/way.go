@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"postage/record"
-	"postage/stage/store"
+	"postage/stage/encode"
 )
 
 // A way is a choice at each step, by the name that the step's stage has for it, and the type of the
-// column that messages are stored in, bytea if it is empty.
+// column that messages are stored in, bytea if it is empty; or byField, a column for each field.
 type way struct {
 	Codec, Proto, Pack, Call, Column string
 }
@@ -39,6 +39,9 @@ func (r *route) bare() way {
 
 const floorName = "floor=precomputed"
 
+// byField has a column for each plain field, and one in JSON for the others.
+const byField = "column=" + encode.ByField
+
 // sealed is strict Web Push in place of a compression. It takes 3,993 bytes at most, so a brought
 // message may be too long for it.
 const sealed = "seal=webpush/mode=strict"
@@ -62,11 +65,13 @@ func (r *route) changes(msgs int) (list []way) {
 		way{Codec: r.Best, Proto: "proto=grpc"},
 		way{Codec: r.Best, Call: "lib=pgbulk/call=exec"},
 	)
-	switch {
-	case msgs > 1:
-		all = append(all, way{Call: "lib=pgx/call=exec"})
-	case r.Name == "":
+	if r.Name != "" {
+		all = append(all, way{Codec: "codec=json", Column: byField})
+	} else if msgs == 1 {
 		all = append(all, way{Pack: sealed})
+	}
+	if msgs > 1 {
+		all = append(all, way{Call: "lib=pgx/call=exec"})
 	}
 	for _, w := range all {
 		if w = w.beside(r.usual(msgs)); w != (way{}) && !slices.Contains(list, w) {
@@ -108,13 +113,11 @@ func (w way) beside(other way) way {
 // settings are the whole way's, which a row's name does not repeat.
 func (w way) settings() map[string]string {
 	packed, _, _ := strings.Cut(w.Pack, "=")
-	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), packed: value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " "), "column": string(w.column())}
+	return map[string]string{"codec": value(w.Codec), "proto": value(w.Proto), packed: value(w.Pack), "store": strings.ReplaceAll(w.Call, "/", " "), "column": w.column()}
 }
 
 // column is where messages are stored.
-func (w way) column() store.Column {
-	return store.Column(value(cmp.Or(w.Column, "column="+string(store.Bytea))))
-}
+func (w way) column() string { return value(cmp.Or(w.Column, "column=bytea")) }
 
 // value is what comes after the first key of a name: "json", "sonic config=default".
 func value(name string) string {
@@ -157,6 +160,10 @@ func (w way) part(s step) string {
 		parts = append(parts, w.Proto)
 		if w.Pack != "pack=none" {
 			parts = append(parts, w.Pack)
+		}
+	case stepDecode:
+		if w.Column == byField { // which makes another row of what is decoded
+			parts = append(parts, w.Column)
 		}
 	case stepStore:
 		parts = append(parts, way{Call: w.Call, Column: w.Column}.name())

@@ -53,5 +53,5 @@ func strategyOf(keys record.Keys) pgbulk.Strategy {
 }
 
 func bulkTable(t *target) pgbulk.Table {
-	return pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columns, Key: columns[:1]}
+	return pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columnsOf(len(t.types)), Key: columns[:1]}
 }

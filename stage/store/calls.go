@@ -19,62 +19,30 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// A Row is one of a stage that stores messages: a key, what the message is looked up by, and the
-// message itself.
-type Row struct {
-	ID      int64
-	Text    string
-	A, B    int64
-	Message []byte
-}
-
-// A Column is the type of a message's column.
-type Column string
-
-// Columns of messages: any bytes, or JSON.
-const (
-	Bytea Column = "bytea"
-	JSONB Column = "jsonb"
-)
-
-// types are the types of the columns of a Row.
-func (c Column) types() []string { return []string{"int8", "text", "int8", "int8", string(c)} }
-
-// oids are the types' numbers on the wire; with the prefix "_" they are those of arrays.
-func (c Column) oids(m *pgtype.Map, prefix string) (oids []uint32) {
-	for _, name := range c.types() {
-		known, _ := m.TypeForName(prefix + name)
-		oids = append(oids, known.OID)
-	}
-	return oids
-}
-
-// Values are the row's, in the order of the columns.
-func (r *Row) Values() []any { return []any{r.ID, r.Text, r.A, r.B, r.Message} }
-
-// Place is where another stage's rows go: the sink, or a table of its own on the run's server.
+// Place is where another stage's rows go: the sink, or a table of its own on the run's server. The
+// first value of a row is its key, an int8.
 type Place struct {
 	place
-	column Column
-	sink   *sink // nil for a server
+	sink *sink // nil for a server
 }
 
-// OpenSink starts a sink that takes messages in a column.
-func OpenSink(ctx context.Context, column Column) (*Place, error) {
-	oids := map[string]uint32{}
-	for i, oid := range column.oids(pgtype.NewMap(), "") {
-		oids[columns[i]] = oid
+// OpenSink starts a sink that takes rows whose values have these types.
+func OpenSink(ctx context.Context, types []string) (*Place, error) {
+	oids, m := map[string]uint32{}, pgtype.NewMap()
+	for i, c := range columnsOf(len(types)) {
+		known, _ := m.TypeForName(types[i])
+		oids[c] = known.OID
 	}
 	s, err := startSink(ctx, oids, pgtest.Unix)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	s.to.types = column.types()
-	return &Place{s, column, s}, nil
+	s.to.types = types
+	return &Place{s, s}, nil
 }
 
 // OpenTable makes a table with these rows on the server of the cases that have a service.
-func OpenTable(ctx context.Context, column Column, rows []Row) (_ *Place, err error) {
+func OpenTable(ctx context.Context, types []string, rows [][]any) (_ *Place, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("store: %w", err)
@@ -84,27 +52,27 @@ func OpenTable(ctx context.Context, column Column, rows []Row) (_ *Place, err er
 	if s.reach, err = reachOf(false); err != nil {
 		return nil, err
 	}
-	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: column.types(), unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
+	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: types, unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
 	if s.control, err = pgx.Connect(ctx, s.to.dsn); err != nil {
 		return nil, err
 	}
 	if err = s.define(ctx); err == nil {
-		_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return rows[i].Values(), nil }))
+		_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columnsOf(len(types)), pgx.CopyFromRows(rows))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	return &Place{s, column, nil}, nil
+	return &Place{s, nil}, nil
 }
 
 // An Address tells OpenCall, in whatever process, where the rows go.
 type Address struct {
 	DSN, Table string
-	Column     Column
+	Types      []string
 }
 
 // Address returns the place's.
-func (p *Place) Address() Address { t := p.target(); return Address{t.dsn, t.table, p.column} }
+func (p *Place) Address() Address { t := p.target(); return Address{t.dsn, t.table, t.types} }
 
 // Prepare removes the row versions that writes have replaced. It is called between batches.
 func (p *Place) Prepare() error { return p.prepare(context.Background()) }
@@ -122,9 +90,10 @@ func (p *Place) BackendCPU(backends []int) (time.Duration, bool, error) {
 // Close drops the table, or ends the sink.
 func (p *Place) Close() error { return p.close() }
 
-// Stored has write write rows, and returns those that another reader finds then, by their ids: in
-// what the sink has received, as pgproto3 parses it, or in the table, as lib/pq reads it.
-func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
+// Stored has write write rows, and returns those that another reader finds then, by their keys: in
+// what the sink has received, as pgproto3 parses it, or in the table, as lib/pq reads it. Values
+// are of the types that database/sql has.
+func (p *Place) Stored(ctx context.Context, write func() error) ([][]any, error) {
 	if p.sink == nil {
 		if err := write(); err != nil {
 			return nil, err
@@ -135,71 +104,73 @@ func (p *Place) Stored(ctx context.Context, write func() error) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return boundRows(received, p.column)
+	return boundRows(received, p.target().types)
 }
 
-func (p *Place) readTable(ctx context.Context) (found []Row, err error) {
-	err = p.target().readBack(ctx, quoted(), "id", func(rows *sql.Rows) error {
-		var r Row
-		err := rows.Scan(&r.ID, &r.Text, &r.A, &r.B, &r.Message)
-		found = append(found, r)
-		return err
+func (p *Place) readTable(ctx context.Context) (found [][]any, err error) {
+	t := p.target()
+	err = t.readBack(ctx, quoted(columnsOf(len(t.types))), "id", func(rows *sql.Rows) error {
+		row, to := make([]any, len(t.types)), make([]any, len(t.types))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		found = append(found, row)
+		return rows.Scan(to...)
 	})
 	return found, err
 }
 
 // boundRows are the rows in the Bind messages that a client has sent.
-func boundRows(received []byte, c Column) (found []Row, err error) {
-	reader, types := pgproto3.NewBackend(bytes.NewReader(received), io.Discard), pgtype.NewMap()
-	oids := c.oids(types, "")
+func boundRows(received []byte, types []string) (found [][]any, err error) {
+	reader, m := pgproto3.NewBackend(bytes.NewReader(received), io.Discard), pgtype.NewMap()
 	for {
-		m, err := reader.Receive()
+		message, err := reader.Receive()
 		if errors.Is(err, io.ErrUnexpectedEOF) && len(found) > 0 {
-			slices.SortFunc(found, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+			slices.SortFunc(found, func(a, b []any) int { return cmp.Compare(a[0].(int64), b[0].(int64)) })
 			return found, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("what the sink received: %w", err)
 		}
-		bind, ok := m.(*pgproto3.Bind)
-		if !ok || len(bind.Parameters)%len(columns) != 0 {
+		bind, ok := message.(*pgproto3.Bind)
+		if !ok || len(bind.Parameters)%len(types) != 0 {
 			continue
 		}
-		if rows, ok := unnested(bind, c, types); ok {
+		if rows, ok := unnested(bind, types, m); ok {
 			found = append(found, rows...)
 			continue
 		}
-		for first := 0; first < len(bind.Parameters); first += len(columns) {
-			var r Row
-			for i, to := range []any{&r.ID, &r.Text, &r.A, &r.B, &r.Message} {
-				if err := types.Scan(oids[i], formatOf(bind, first+i), bind.Parameters[first+i], to); err != nil {
-					return nil, fmt.Errorf("what the sink received as %s: %w", columns[i], err)
+		for first := 0; first < len(bind.Parameters); first += len(types) {
+			row := make([]any, len(types))
+			for i, name := range types {
+				known, _ := m.TypeForName(name)
+				if row[i], err = known.Codec.DecodeDatabaseSQLValue(m, known.OID, formatOf(bind, first+i), bind.Parameters[first+i]); err != nil {
+					return nil, fmt.Errorf("what the sink received as %s: %w", columnsOf(len(types))[i], err)
 				}
 			}
-			found = append(found, r)
+			found = append(found, row)
 		}
 	}
 }
 
 // unnested are the rows of a statement that has an array for each column.
-func unnested(bind *pgproto3.Bind, c Column, types *pgtype.Map) (rows []Row, ok bool) {
-	var ids, as, bs []int64
-	var texts []string
-	var messages [][]byte
-	if len(bind.Parameters) != len(columns) {
+func unnested(bind *pgproto3.Bind, types []string, m *pgtype.Map) (rows [][]any, ok bool) {
+	if len(bind.Parameters) != len(types) {
 		return nil, false
 	}
-	oids := c.oids(types, "_")
-	for i, to := range []any{&ids, &texts, &as, &bs, &messages} {
-		if types.Scan(oids[i], formatOf(bind, i), bind.Parameters[i], to) != nil {
+	for i, name := range types {
+		array, _ := m.TypeForName("_" + name)
+		v, err := array.Codec.DecodeValue(m, array.OID, formatOf(bind, i), bind.Parameters[i])
+		values, ok := v.([]any)
+		if i == 0 {
+			rows = make([][]any, len(values))
+		}
+		if err != nil || !ok || len(values) != len(rows) {
 			return nil, false
 		}
-	}
-	if n := len(ids); len(texts) != n || len(as) != n || len(bs) != n || len(messages) != n {
-		return nil, false
-	}
-	for i := range ids {
-		rows = append(rows, Row{ids[i], texts[i], as[i], bs[i], messages[i]})
+		for j, v := range values {
+			rows[j] = append(rows[j], v)
+		}
 	}
 	return rows, true
 }
@@ -236,7 +207,7 @@ func calls() []*contender {
 // OpenCall opens a call, by the name that its rows have, to a place's address. The floor writes the
 // rows that are given here, whatever it is given later; the others need them only for their number.
 func OpenCall(ctx context.Context, name string, to Address, rows [][]any) (*Call, error) {
-	c := &Call{to: target{dsn: to.DSN, table: to.Table, types: to.Column.types(), unix: true, rows: rows}}
+	c := &Call{to: target{dsn: to.DSN, table: to.Table, types: to.Types, unix: true, rows: rows}}
 	for _, way := range calls() {
 		if way.name != name {
 			continue
@@ -250,7 +221,7 @@ func OpenCall(ctx context.Context, name string, to Address, rows [][]any) (*Call
 	return nil, fmt.Errorf("store: there is no call %q for rows that change", name)
 }
 
-// Write writes rows of the values of a [Row].
+// Write writes rows.
 func (c *Call) Write(rows [][]any) error {
 	c.to.rows = rows
 	return c.writer.write()
@@ -267,11 +238,11 @@ func execEach(name, module string, by func(context.Context, db, statement) error
 	return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 		var s statement
 		return func(ctx context.Context) error {
-			if len(s.args) != len(t.rows)*len(columns) {
+			if len(s.args) != len(t.rows)*len(t.types) {
 				s = statements(t.table, t.rows)[0]
 			}
 			for i, row := range t.rows {
-				copy(s.args[i*len(columns):], row)
+				copy(s.args[i*len(t.types):], row)
 			}
 			return by(ctx, conn, s)
 		}, nil

@@ -30,7 +30,7 @@ func precomputedCopy(settings string) *contender {
 // encodeCopy returns the messages: COPY, its data in messages of 64 KB, and the end; see
 // https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT.
 func encodeCopy(conn *pgx.Conn, t *target) (messages []byte, err error) {
-	copying := pgproto3.Query{String: "copy " + t.table + " (" + quoted() + ") from stdin (format binary)"}
+	copying := pgproto3.Query{String: "copy " + t.table + " (" + quoted(columns) + ") from stdin (format binary)"}
 	if messages, err = copying.Encode(nil); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.
 				*parameters = append(*parameters, bytesIn(arg.(string)))
 				continue
 			}
-			value, err := encoded(conn, types[i%len(columns)], arg)
+			value, err := encoded(conn, types[i%len(types)], arg)
 			if err != nil {
 				return nil, err
 			}

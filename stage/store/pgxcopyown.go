@@ -43,7 +43,7 @@ func copyOf(data, options string, format func(types *pgtype.Map, oids []uint32) 
 				oids = append(oids, known.OID)
 			}
 			rows := format(conn.TypeMap(), oids)
-			sql := "copy " + t.table + " (" + quoted() + ") from stdin (" + options + ")"
+			sql := "copy " + t.table + " (" + quoted(columns) + ") from stdin (" + options + ")"
 			return func(ctx context.Context) error {
 				rows.rows, rows.ended = t.rows, false
 				rows.buf = append(rows.buf[:0], rows.head...)

@@ -20,7 +20,7 @@ func pgxUnnest() *contender {
 			for i, typ := range t.types {
 				parameters[i] = fmt.Sprintf("$%d::%s[]", i+1, typ)
 			}
-			sql := "insert into " + t.table + " (" + quoted() + ") select * from unnest(" + strings.Join(parameters, ", ") + ")" + onConflict
+			sql := "insert into " + t.table + " (" + quoted(columns) + ") select * from unnest(" + strings.Join(parameters, ", ") + ")" + onConflict
 			return func(ctx context.Context) error {
 				arrays := make([]any, len(columns))
 				for i := range arrays {

@@ -32,7 +32,7 @@ func pqCopyIn() *contender {
 }
 
 func copyIn(tx *sql.Tx, t *target) error {
-	statement, err := tx.Prepare("copy " + t.table + " (" + quoted() + ") from stdin")
+	statement, err := tx.Prepare("copy " + t.table + " (" + quoted(columns) + ") from stdin")
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 // define makes the table.
 func (s *server) define(ctx context.Context) error {
 	var definitions []string
-	for i, c := range columns {
+	for i, c := range columnsOf(len(s.to.types)) {
 		definitions = append(definitions, `"`+c+`" `+s.to.types[i])
 	}
 	definitions[0] += " primary key"

@@ -34,6 +34,15 @@ type workload struct {
 // columns are the table's, in the order of a row's values. id is the key.
 var columns = []string{"id", "colA", "colB", "colC", "colD"}
 
+// columnsOf are the columns of rows of n values.
+func columnsOf(n int) []string {
+	names := slices.Clip(columns[:min(n, len(columns))])
+	for i := len(names); i < n; i++ {
+		names = append(names, fmt.Sprint("col", i))
+	}
+	return names
+}
+
 // types are those of the columns, for a colD of the given type unless the workload has types of its
 // own.
 func (w workload) types(column string) []string {
@@ -171,8 +180,9 @@ const maxParameters = 65535
 // statement, with as many rows in each as the protocol allows.
 func statements(table string, rows [][]any) []statement {
 	var list []statement
+	columns := columnsOf(len(rows[0]))
 	for chunk := range slices.Chunk(rows, maxParameters/len(columns)) {
-		sql := []byte("insert into " + table + " (" + quoted() + ") values ")
+		sql := []byte("insert into " + table + " (" + quoted(columns) + ") values ")
 		args := make([]any, 0, len(chunk)*len(columns))
 		for i, row := range chunk {
 			for j, value := range row {
@@ -188,13 +198,25 @@ func statements(table string, rows [][]any) []statement {
 				sql = strconv.AppendInt(sql, int64(len(args)), 10)
 			}
 		}
-		list = append(list, statement{string(sql) + ")" + onConflict, args})
+		list = append(list, statement{string(updating(append(sql, ')'), columns)), args})
 	}
 	return list
 }
 
-// quoted is the list of columns.
-func quoted() string { return `"` + strings.Join(columns, `", "`) + `"` }
+// quoted is a list of columns.
+func quoted(columns []string) string { return `"` + strings.Join(columns, `", "`) + `"` }
 
 // onConflict updates the row that has the key.
-const onConflict = ` on conflict (id) do update set "colA" = excluded."colA", "colB" = excluded."colB", "colC" = excluded."colC", "colD" = excluded."colD"`
+var onConflict = string(updating(nil, columns))
+
+// updating appends what updates the row that has the key.
+func updating(sql []byte, columns []string) []byte {
+	with := " on conflict (id) do update set "
+	for _, c := range columns[1:] {
+		for _, part := range []string{with, `"`, c, `" = excluded."`, c, `"`} {
+			sql = append(sql, part...)
+		}
+		with = ", "
+	}
+	return sql
+}

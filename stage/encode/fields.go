@@ -1,0 +1,125 @@
+package encode
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// A layout says what a message's row has: its key, an int8; what else of it has a column; and last
+// the message, or what of it has no column.
+type layout struct {
+	types []string // of the columns, as PostgreSQL calls them
+	names []string // in JSON, of the fields that have a column
+	// row sets a row to that of the i-th message, v, which came as these bytes.
+	row func(i int, v any, data []byte, row []any) error
+}
+
+// ByField, in place of a column's type, is a column for each plain field of a message.
+const ByField = "fields"
+
+// mostPlain is how many fields have a column: a row of PostgreSQL has no room for many more.
+const mostPlain = 256
+
+// byField is the layout that has a column for each plain field of a struct, and last a column with
+// JSON of the others.
+func byField[M any]() (layout, error) {
+	l, of := layout{types: []string{"int8"}}, reflect.TypeFor[M]()
+	if of.Kind() != reflect.Struct || ownJSON(of) {
+		return l, errors.New("its JSON is not that of a struct's fields")
+	}
+	var plain, others []int
+	var stored []reflect.Type
+	var rest []reflect.StructField
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		column, as := columnOf(f.Type)
+		switch {
+		case f.Anonymous:
+			return l, fmt.Errorf("it embeds %s", f.Name)
+		case !f.IsExported(), f.Tag.Get("json") == "-":
+		case column == "" || len(plain) == mostPlain || strings.Contains(options, "string"):
+			others, rest = append(others, i), append(rest, f)
+		default:
+			plain, stored = append(plain, i), append(stored, as)
+			l.types, l.names = append(l.types, column), append(l.names, cmp.Or(name, f.Name))
+		}
+	}
+	if len(plain) == 0 {
+		return l, errors.New("none of its fields is plain")
+	}
+	l.types = append(l.types, "jsonb")
+	left := reflect.StructOf(rest)
+	l.row = func(i int, v any, _ []byte, row []any) (err error) {
+		from, to := reflect.ValueOf(v).Elem(), reflect.New(left)
+		for k, at := range plain {
+			row[1+k] = nil
+			if value := reflect.Indirect(from.Field(at)); value.IsValid() {
+				row[1+k] = value.Convert(stored[k]).Interface()
+			}
+		}
+		for k, at := range others {
+			to.Elem().Field(k).Set(from.Field(at))
+		}
+		row[0] = int64(i)
+		row[len(row)-1], err = json.Marshal(to.Interface())
+		return err
+	}
+	return l, nil
+}
+
+// ownJSON says whether a type makes JSON of its own.
+func ownJSON(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+// columnOf is the type of a column that can hold any value of a type, as what it is stored, "" if
+// there is none. A pointer that is nil is NULL there.
+func columnOf(t reflect.Type) (column string, as reflect.Type) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch zero := reflect.Zero(t); {
+	case t == reflect.TypeFor[time.Time]():
+		return "timestamptz", t
+	case t == reflect.TypeFor[[]byte]():
+		return "bytea", t
+	case ownJSON(t):
+		return "", nil
+	case t.Kind() == reflect.String:
+		return "text", reflect.TypeFor[string]()
+	case t.Kind() == reflect.Bool:
+		return "bool", reflect.TypeFor[bool]()
+	case zero.CanInt(), zero.CanUint() && t.Size() < 8:
+		return "int8", reflect.TypeFor[int64]()
+	case zero.CanFloat():
+		return "float8", reflect.TypeFor[float64]()
+	}
+	return "", nil
+}
+
+// whole is the message of a row: what its last column has, with the fields that have columns.
+func (l *layout) whole(row []any) ([]byte, error) {
+	data, _ := row[len(row)-1].([]byte)
+	if l.names == nil {
+		return data, nil
+	}
+	var all map[string]json.RawMessage
+	err := json.Unmarshal(data, &all)
+	for k, name := range l.names {
+		if err == nil {
+			all[name], err = json.Marshal(row[1+k])
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
