@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -28,12 +29,21 @@ var (
 	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, opaqueForm, lazyForm, polyglotForm}
 )
 
-func (sf structForm) write(s *schema, path string) error {
-	imports := []string{"bytes", "math", s.module + "plain"}
-	if sf.Pkg != "plain" {
-		imports = append(imports, s.module+sf.Pkg)
+// bound writes a form's file of package bind from the template of its name. Messages of a package
+// of their own name the file.
+func bound(f form, imports ...string) func(*schema, string) error {
+	return func(s *schema, internal string) error {
+		imports := append([]string{"bytes", "math", s.module + "plain"}, imports...)
+		own := strings.Trim(f.Type, "*.")
+		if own != "" && own != "plain" {
+			imports = append(imports, s.module+own)
+		}
+		return page{schema: s, Form: &f}.write(filepath.Join(internal, "bind", cmp.Or(own, f.name)+"_gen.go"), "bind", f.name, imports...)
 	}
-	return page{schema: s, Form: &form{name: "struct", prefix: sf.Pkg, Type: "*" + sf.Pkg + ".", structForm: sf}}.write(path, "bind", "struct", imports...)
+}
+
+func (sf structForm) write(s *schema, internal string) error {
+	return bound(form{name: "struct", prefix: sf.Pkg, Type: "*" + sf.Pkg + ".", structForm: sf})(s, internal)
 }
 
 func writeKits(s *schema, internal string) error {

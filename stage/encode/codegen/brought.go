@@ -38,40 +38,52 @@ type part struct {
 // needed is what every row needs: package plain and protobuf's own messages.
 var needed = []part{
 	{name: "plain", write: writeStructs},
-	{name: "pb", write: writePB},
-	{name: "bind of plain", write: binding(plainForm.write, "plain")},
-	{name: "bind of pb", write: binding(protobufForm.write, "pb")},
+	{name: "bind of plain", write: plainForm.write},
+	// protobuf, hyperpb, vtprotobuf and pbfast share package pb, because the last two only add
+	// methods that protobuf does not call.
+	{name: "pb", write: with(protobufForm, plugin("protoc-gen-go", ""))},
 }
 
 // parts are generated after that.
 var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
 	{"easyjson", writeEasyjson, []string{"plain/easyjson.go"}},
-	{"vtprotobuf", writeVT, []string{"pb/*_vtproto.pb.go"}},
-	{"pbfast", writePBFast, []string{"pb/*_pbfast.pb.go"}},
-	{"pbhook", with(writePbfast, hookForm), []string{"pbhook/*", "bind/pbhook_gen.go"}},
-	{"pbpool", with(writePool, poolForm), []string{"pbpool/*", "bind/pbpool_gen.go"}},
-	{"pbopaque", ours(with(writeOpaque, opaqueForm)), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
-	{"pblazy", ours(with(writeLazy, lazyForm)), []string{"pblazy/*", "bind/pblazy_gen.go"}},
-	{"polymsg", with(writePolyglot, polyglotForm), []string{"polymsg/*", "bind/polymsg_gen.go"}},
-	{"easyproto", binding(writeEasyproto, "easyproto"), []string{"bind/easyproto_gen.go"}},
-	{"hyperpb", binding(writeHyperpb, "hyperpb"), []string{"bind/hyperpb_gen.go"}},
-	{"mus", binding(writeMus, "mus"), []string{"bind/mus_gen.go"}},
-	{"capnmsg", installed("capnp", "capnproto", writeCapnp, binding(writeCapnpBinding, "capnmsg")), []string{"capnmsg/*", "bind/capnmsg_gen.go"}},
-	{"flatmsg", installed("flatc", "flatbuffers-compiler", writeFlatbuffers, binding(writeFlatbuffersBinding, "flatmsg")), []string{"flatmsg/*", "bind/flatmsg_gen.go"}},
+	{"vtprotobuf", into("pb", plugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe")), []string{"pb/*_vtproto.pb.go"}},
+	{"pbfast", into("pb", pbfast("hook=false,reuse=true")), []string{"pb/*_pbfast.pb.go"}},
+	// protobuf's own functions call pbfast's methods in pbhook, and not in pb.
+	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
+	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
+	{"pbopaque", ours(with(opaqueForm, plugin("protoc-gen-go", byMethods), pbfast("hook=false,"+byMethods))), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
+	// pbfast leaves lazy messages to protobuf.
+	{"pblazy", ours(with(lazyForm, makeLazy, plugin("protoc-gen-go", byMethods))), []string{"pblazy/*", "bind/pblazy_gen.go"}},
+	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
+	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},
+	{"hyperpb", bound(form{name: "hyperpb"}, "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect"), []string{"bind/hyperpb_gen.go"}},
+	{"mus", bound(form{name: "mus"}, "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint"), []string{"bind/mus_gen.go"}},
+	{"capnmsg", installed("capnp", "capnproto", writeCapnp, bound(capnpForm, "capnproto.org/go/capnp/v3")), []string{"capnmsg/*", "bind/capnmsg_gen.go"}},
+	{"flatmsg", installed("flatc", "flatbuffers-compiler", writeFlatbuffers, bound(flatForm, "flatbuffers github.com/google/flatbuffers/go")), []string{"flatmsg/*", "bind/flatmsg_gen.go"}},
 }
 
-// binding writes a file of package bind.
-func binding(write func(*schema, string) error, name string) func(*schema, string) error {
+// A step writes files of a package into its folder, from the messages in that package.
+type step func(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error
+
+// into takes the steps of one package.
+func into(pkg string, steps ...step) func(*schema, string) error {
 	return func(s *schema, internal string) error {
-		return write(s, filepath.Join(internal, "bind", name+"_gen.go"))
+		files := protobufFiles(s, pkg)
+		for _, step := range steps {
+			if err := step(s, filepath.Join(internal, pkg), files); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
-// with writes a form's package, and its file in package bind.
-func with(write func(*schema, string) error, form structForm) func(*schema, string) error {
+// with writes a form's package anew, and its file in package bind.
+func with(form structForm, steps ...step) func(*schema, string) error {
 	return func(s *schema, internal string) error {
-		return errors.Join(write(s, internal), binding(form.write, form.Pkg)(s, internal))
+		return errors.Join(clear(filepath.Join(internal, form.Pkg), "*.go"), into(form.Pkg, steps...)(s, internal), form.write(s, internal))
 	}
 }
 
@@ -177,13 +189,8 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &schema{brought: true, lost: map[string]string{}, files: []protoreflect.FileDescriptor{linked}, Roots: []protoreflect.MessageDescriptor{linked.Messages().Get(0)}}
-	for i := range linked.Messages().Len() {
-		s.Messages = append(s.Messages, linked.Messages().Get(i))
-	}
-	for i := range linked.Enums().Len() {
-		s.Enums = append(s.Enums, linked.Enums().Get(i))
-	}
+	s := &schema{brought: true, lost: map[string]string{}}
+	s.add(linked)
 	return s, s.in(b.Tree)
 }
 
@@ -289,17 +296,11 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 // HasText reports whether the messages have any strings or bytes, which could share memory with the
 // input.
 func (s *schema) HasText() bool {
-	for _, md := range s.Messages {
-		for _, fd := range fieldsOf(md) {
-			if fd.IsMap() && (fd.MapKey().Kind() == protoreflect.StringKind || fd.MapValue().Kind() == protoreflect.StringKind || isBytes(fd.MapValue())) {
-				return true
-			}
-			if fd.Kind() == protoreflect.StringKind || isBytes(fd) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Messages, func(md protoreflect.MessageDescriptor) bool {
+		return slices.ContainsFunc(fieldsOf(md), func(fd protoreflect.FieldDescriptor) bool {
+			return isText(fd) || fd.IsMap() && (isText(fd.MapKey()) || isText(fd.MapValue()))
+		})
+	})
 }
 
 // writeEasyjsonApart runs easyjson in a module of its own, as the package is not part of the

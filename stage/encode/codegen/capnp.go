@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+var capnpForm = form{name: "capnp", prefix: "capn", Type: "capnmsg.", Fails: true, ByteText: true}
+
 // writeCapnp writes a Cap'n Proto schema, and package capnmsg, which capnp and its Go plug-in make
 // from it.
 func writeCapnp(s *schema, internal string) error {
@@ -75,11 +77,6 @@ func capnpElem(fd protoreflect.FieldDescriptor) string {
 	}
 	name := goScalar(fd)
 	return strings.Replace(strings.ToUpper(name[:1])+name[1:], "Uint", "UInt", 1)
-}
-
-func writeCapnpBinding(s *schema, path string) error {
-	capnp := &form{name: "capnp", prefix: "capn", Type: "capnmsg.", Fails: true, ByteText: true}
-	return page{schema: s, Form: capnp}.write(path, "bind", "capnp", "bytes", "math", "capnproto.org/go/capnp/v3", s.module+"capnmsg", s.module+"plain")
 }
 
 // capnpSet sets a value that is not a message by the beginning of a call.

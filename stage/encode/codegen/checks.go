@@ -62,7 +62,7 @@ func writeChecks(s *schema, internal string) error {
 	if err := clear(dir, "*.go"); err != nil {
 		return err
 	}
-	files := slices.DeleteFunc(protobufFiles(s, "postage.encode.check", "pbcheck"), func(file *descriptorpb.FileDescriptorProto) bool {
+	files := slices.DeleteFunc(protobufFiles(s, "pbcheck"), func(file *descriptorpb.FileDescriptorProto) bool {
 		name := filepath.Base(file.GetName())
 		return name != "order.proto" && name != "tiny.proto"
 	})

@@ -7,10 +7,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-func writeEasyproto(s *schema, path string) error {
-	return page{schema: s}.write(path, "bind", "easyproto", "fmt", "strings", "github.com/VictoriaMetrics/easyproto", s.module+"plain")
-}
-
 // easyType returns easyproto's name for a kind.
 func easyType(fd protoreflect.FieldDescriptor) string {
 	kind := fd.Kind().String()

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+var flatForm = form{name: "flatbuffers", prefix: "flat", Type: "*flatmsg.", ByteText: true}
+
 // writeFlatbuffers writes a FlatBuffers schema, and package flatmsg, which flatc makes from it.
 func writeFlatbuffers(s *schema, internal string) error {
 	dir := filepath.Join(internal, "flatmsg")
@@ -56,7 +58,7 @@ func flatElem(fd protoreflect.FieldDescriptor) string {
 
 // flatHeld reports whether a value is stored by reference.
 func flatHeld(fd protoreflect.FieldDescriptor) bool {
-	return isMessage(fd) || fd.Kind() == protoreflect.StringKind || isBytes(fd)
+	return isMessage(fd) || isText(fd)
 }
 
 // flatPrepend returns the builder's method for a scalar element of a vector.
@@ -65,11 +67,6 @@ func flatPrepend(fd protoreflect.FieldDescriptor) string {
 		return "Int32"
 	}
 	return camel(goScalar(fd))
-}
-
-func writeFlatbuffersBinding(s *schema, path string) error {
-	flat := &form{name: "flatbuffers", prefix: "flat", Type: "*flatmsg.", ByteText: true}
-	return page{schema: s, Form: flat}.write(path, "bind", "flatbuffers", "bytes", "math", s.module+"flatmsg", s.module+"plain", "flatbuffers github.com/google/flatbuffers/go")
 }
 
 // flatCreate returns an expression that builds a value that is stored by reference, and returns its

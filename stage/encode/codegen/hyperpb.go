@@ -6,10 +6,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-func writeHyperpb(s *schema, path string) error {
-	return page{schema: s, Form: &form{name: "hyperpb"}}.write(path, "bind", "hyperpb", "bytes", "math", "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect", s.module+"plain")
-}
-
 // hyperValue returns an expression that takes a value, in its Go type, out of a protoreflect.Value.
 func hyperValue(fd protoreflect.FieldDescriptor, value string) string {
 	if !isMessage(fd) && !isEnum(fd) {

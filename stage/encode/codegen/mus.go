@@ -2,10 +2,6 @@ package codegen
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
-func writeMus(s *schema, path string) error {
-	return page{schema: s}.write(path, "bind", "mus", "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint", s.module+"plain")
-}
-
 // musElem returns the serializer of one value.
 func musElem(fd protoreflect.FieldDescriptor) string {
 	switch fd.Kind() {

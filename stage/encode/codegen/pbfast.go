@@ -15,18 +15,11 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
-// writePbfast writes package pbhook, whose messages are encoded by pbfast through protobuf's own
-// functions. The methods of pbfast that are called directly are in package pb.
-func writePbfast(s *schema, internal string) error {
-	dir := filepath.Join(internal, "pbhook")
-	if err := clear(dir, "*.go"); err != nil {
-		return err
+// pbfast adds pbfast's methods.
+func pbfast(parameter string) step {
+	return func(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
+		return s.runPluginOn(s.pbfastPlugin(), parameter, dir, files)
 	}
-	files := protobufFiles(s, "postage.encode.hook", "pbhook")
-	if err := s.runPlugin("protoc-gen-go", "", dir, files); err != nil {
-		return err
-	}
-	return s.runPluginOn(s.pbfastPlugin(), "", dir, files)
 }
 
 // pbfastPlugin runs pbfast's plug-in, which is part of this repository and so is not in the go.mod

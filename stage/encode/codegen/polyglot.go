@@ -17,11 +17,7 @@ import (
 // writePolyglot writes package polymsg with Polyglot's generator. That generator declares the same
 // error in each file, so there is only one file. It has no optional scalars, so each one is wrapped
 // in a message of its own, as in protobuf's well-known wrapper types.
-func writePolyglot(s *schema, internal string) error {
-	dir := filepath.Join(internal, "polymsg")
-	if err := clear(dir, "*.go"); err != nil {
-		return err
-	}
+func writePolyglot(s *schema, dir string, _ []*descriptorpb.FileDescriptorProto) error {
 	merged := &descriptorpb.FileDescriptorProto{
 		Name:    proto.String("messages.proto"),
 		Syntax:  proto.String("proto3"),

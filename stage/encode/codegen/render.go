@@ -64,7 +64,8 @@ func saveGo(to, pkg, body string, imports ...string) error {
 	body = regexp.MustCompile(`\n\s*\n`).ReplaceAllString(body, "\n")
 	var used strings.Builder
 	for _, path := range imports {
-		name, path := cutName(path)
+		named := strings.Index(path, " ") + 1 // before the path
+		name, path := strings.TrimSpace(path[:named]), path[named:]
 		if regexp.MustCompile(`\b` + cmp.Or(name, packageName(path)) + `\.`).MatchString(body) {
 			fmt.Fprintf(&used, "%s %q\n", name, path)
 		}
@@ -91,14 +92,6 @@ func saveGo(to, pkg, body string, imports ...string) error {
 
 // begins matches a line at which a declaration, or its comment, begins.
 var begins = regexp.MustCompile(`^(func|type|var|const|import|//)`)
-
-// cutName splits an import that has a name before its path.
-func cutName(path string) (name, rest string) {
-	if name, rest, ok := strings.Cut(path, " "); ok {
-		return name, rest
-	}
-	return "", path
-}
 
 // packageName is the name by which a package is imported.
 func packageName(importPath string) string {

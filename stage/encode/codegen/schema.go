@@ -50,16 +50,27 @@ func loadSchema(ctx context.Context, dir string) (*schema, error) {
 	}
 	s := new(schema)
 	for _, file := range files {
-		s.files = append(s.files, file)
-		for i := range file.Messages().Len() {
-			s.Messages = append(s.Messages, file.Messages().Get(i))
-		}
-		for i := range file.Enums().Len() {
-			s.Enums = append(s.Enums, file.Enums().Get(i))
-		}
-		s.Roots = append(s.Roots, file.Messages().Get(0))
+		s.add(file)
 	}
 	return s, nil
+}
+
+func (s *schema) add(file protoreflect.FileDescriptor) {
+	s.files = append(s.files, file)
+	s.Roots = append(s.Roots, file.Messages().Get(0))
+	s.Messages = append(s.Messages, listed(file.Messages())...)
+	s.Enums = append(s.Enums, listed(file.Enums())...)
+}
+
+func listed[T any](of interface {
+	Len() int
+	Get(int) T
+}) []T {
+	var out []T
+	for i := range of.Len() {
+		out = append(out, of.Get(i))
+	}
+	return out
 }
 
 // in sets where the source is that the code is for.
@@ -109,19 +120,11 @@ func (s *schema) descriptorProtos() []*descriptorpb.FileDescriptorProto {
 }
 
 func fieldsOf(md protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
-	var out []protoreflect.FieldDescriptor
-	for i := range md.Fields().Len() {
-		out = append(out, md.Fields().Get(i))
-	}
-	return out
+	return listed(md.Fields())
 }
 
 func valuesOf(ed protoreflect.EnumDescriptor) []protoreflect.EnumValueDescriptor {
-	var out []protoreflect.EnumValueDescriptor
-	for i := range ed.Values().Len() {
-		out = append(out, ed.Values().Get(i))
-	}
-	return out
+	return listed(ed.Values())
 }
 
 // A shape says how a field holds its values.
@@ -212,3 +215,7 @@ func goScalar(fd protoreflect.FieldDescriptor) string {
 func isMessage(fd protoreflect.FieldDescriptor) bool { return fd.Kind() == protoreflect.MessageKind }
 func isEnum(fd protoreflect.FieldDescriptor) bool    { return fd.Kind() == protoreflect.EnumKind }
 func isBytes(fd protoreflect.FieldDescriptor) bool   { return fd.Kind() == protoreflect.BytesKind }
+
+func isText(fd protoreflect.FieldDescriptor) bool {
+	return fd.Kind() == protoreflect.StringKind || isBytes(fd)
+}
