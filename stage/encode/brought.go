@@ -69,7 +69,7 @@ func (msg *message[M]) counted() error {
 // something of its samples say so.
 func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) (lab.Suite, Traffic) {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: choosePacked, Brought: true}
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: packedOnes.leave, Brought: true}
 	suite.Figures.PerMillion = true
 	suite.Cases = casesOf(msg, rows)
 	for i := range suite.Cases {

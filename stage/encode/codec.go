@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -223,7 +224,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 		Floor:    c.floor,
 		Module:   c.module,
 		Settings: record.KeysOf(name).Settings(c.settings),
-		Checks:   checks(o),
+		Checks:   cmp.Or(checks[o], checks[opDecode]),
 	}
 	if msg.foreign {
 		row.Checks = "what is encoded and decoded again is the original, in every value of every sample"
@@ -242,7 +243,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 	if o != opEncode && !c.unread && !msg.foreign {
 		row.Properties = map[string]string{"corrupted-input": c.damage.String()}
 		if msg.edges != nil && o == opDecode {
-			row.Properties["loses"] = c.losses()
+			row.Properties["loses"] = cmp.Or(c.loses, nothing)
 			row.Properties["invalid-utf8"] = c.utf8
 		}
 	}
@@ -268,20 +269,14 @@ func (c *codec[M, V]) does(o op) bool {
 	return slices.Contains(c.can, o) || o != opEncode && o != opReuse && slices.Contains(c.can, opDecode)
 }
 
-func checks(o op) string {
-	switch o {
-	case opEncode:
-		return "what was encoded decodes to the original, for every message of the corpus; protobuf agrees where the format is its own"
-	case opValidate:
-		return "every comparison of the timed loop finds the original, and decoding alone passes decode's proof"
-	case opSome:
-		return "the sum over the two fields is the original's, and the value passes decode's proof"
-	case opForward:
-		return "the new program gets its message back, with the added fields as the row's properties say, and the two fields read are the original's"
-	case opReuse:
-		return "as decode, with each message decoded over the one before it"
-	}
-	return "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared"
+// checks are what the proofs of operations check; those of others are decode's.
+var checks = map[op]string{
+	opEncode:   "what was encoded decodes to the original, for every message of the corpus; protobuf agrees where the format is its own",
+	opDecode:   "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared",
+	opValidate: "every comparison of the timed loop finds the original, and decoding alone passes decode's proof",
+	opSome:     "the sum over the two fields is the original's, and the value passes decode's proof",
+	opForward:  "the new program gets its message back, with the added fields as the row's properties say, and the two fields read are the original's",
+	opReuse:    "as decode, with each message decoded over the one before it",
 }
 
 // An instance is an open codec in one case.

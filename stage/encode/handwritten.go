@@ -205,7 +205,7 @@ func (v *handValue) decode(b []byte) error {
 		case 3<<3 | 2:
 			err = v.decodeMap(data)
 		case 4<<3 | 2:
-			err = v.decodeEnum(data)
+			v.enumText, v.enum, err = decodeEnum(data, v.enumText, v.enum)
 		case 5<<3 | 2:
 			var part []byte
 			part, err = embedded(data, nil)
@@ -330,11 +330,6 @@ func decodePair(b []byte) (p handPair, err error) {
 		b = rest
 	}
 	return p, nil
-}
-
-func (v *handValue) decodeEnum(b []byte) (err error) {
-	v.enumText, v.enum, err = decodeEnum(b, v.enumText, v.enum)
-	return err
 }
 
 // decodeEnum decodes an EnumMessage over an earlier part of the same message.

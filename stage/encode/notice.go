@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"postage/lab"
@@ -47,8 +48,7 @@ var twoVersions = extra{
 
 // choose leaves out what no pattern names.
 func choose(c *lab.Choice) error {
-	twoVersions.leave(c)
-	return choosePacked(c)
+	return errors.Join(twoVersions.leave(c), packedOnes.leave(c))
 }
 
 func drawNotice(rnd *rand.Rand) plain.Notice {

@@ -277,23 +277,18 @@ var packedOnes = extra{
 	note:  "encode: without packed messages; op=pack measures them",
 }
 
-// leave leaves the extra out of a choice.
-func (x *extra) leave(c *lab.Choice) {
+// leave is a suite's Choose that leaves the extra out.
+func (x *extra) leave(c *lab.Choice) error {
 	asked := func(pattern string) bool {
 		return pattern == lab.All || slices.ContainsFunc(x.words, func(word string) bool { return strings.Contains(pattern, word) })
 	}
 	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
-		return
+		return nil
 	}
 	rows := len(c.Entries)
 	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return x.has(record.KeysOf(e.Case.Name)) })
 	if len(c.Entries) < rows {
 		c.Note = strings.TrimPrefix(c.Note+"\n"+x.note, "\n")
 	}
-}
-
-// choosePacked leaves out packed messages.
-func choosePacked(c *lab.Choice) error {
-	packedOnes.leave(c)
 	return nil
 }

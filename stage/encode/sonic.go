@@ -25,7 +25,12 @@ func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
 		loses:    "-0, NaN",
 		utf8:     utf8,
 		settings: map[string]string{"buffer": "kept"},
-		check:    sonicIsItself,
+		check: func() error {
+			if sonic.APIKind != sonic.UseSonicJSON { // it would be encoding/json under another name
+				return errors.New("sonic does not support this Go version or processor and has fallen back to encoding/json")
+			}
+			return nil
+		},
 	}, func() (structCodec, error) {
 		if err := sonic.Pretouch(reflect.TypeFor[M]()); err != nil {
 			return structCodec{}, err
@@ -35,13 +40,4 @@ func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
 			decode: api.Unmarshal,
 		}, nil
 	})
-}
-
-// sonicIsItself returns an error if sonic does not support the Go version or the processor. It
-// would then be encoding/json under another name.
-func sonicIsItself() error {
-	if kind := sonic.APIKind; kind != sonic.UseSonicJSON {
-		return errors.New("sonic does not support this Go version or processor and has fallen back to encoding/json")
-	}
-	return nil
 }

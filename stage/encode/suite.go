@@ -2,6 +2,7 @@ package encode
 
 import (
 	"slices"
+	"strings"
 
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
@@ -104,7 +105,7 @@ func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
 	c := lab.Case{
 		Name:     "Encode/msg=" + msg.name + "/op=" + string(o),
-		Doc:      question(o, msg.doc),
+		Doc:      "What does it cost " + strings.Replace(questions[o], "%s", msg.doc, 1) + "?",
 		Headline: msg.headline && (o == opEncode || o == opDecode),
 		Baseline: baseline,
 	}
@@ -120,22 +121,14 @@ func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
 	return c
 }
 
-func question(o op, doc string) string {
-	switch o {
-	case opForward:
-		return "What does it cost an old program to pass on " + doc + " that a new one wrote: to decode it, read two of its fields, and encode it again?"
-	case opNewer:
-		return "What does it cost an old program to decode " + doc + " that a new one wrote, and to read every field that it knows?"
-	case opOlder:
-		return "What does it cost a new program to decode " + doc + " that an old one wrote, and to read every field?"
-	case opEncode:
-		return "What does it cost to encode " + doc + "?"
-	case opSome:
-		return "What does it cost to decode " + doc + " into a fresh value, and to read two of its fields?"
-	case opReuse:
-		return "What does it cost to decode " + doc + " into a kept value, and to read every field?"
-	case opValidate:
-		return "What does it cost to decode " + doc + " and to compare every field with the original?"
-	}
-	return "What does it cost to decode " + doc + " into a fresh value, and to read every field?"
+// questions say what an operation does to a message, %s.
+var questions = map[op]string{
+	opEncode:   "to encode %s",
+	opDecode:   "to decode %s into a fresh value, and to read every field",
+	opSome:     "to decode %s into a fresh value, and to read two of its fields",
+	opReuse:    "to decode %s into a kept value, and to read every field",
+	opValidate: "to decode %s and to compare every field with the original",
+	opForward:  "an old program to pass on %s that a new one wrote: to decode it, read two of its fields, and encode it again",
+	opNewer:    "an old program to decode %s that a new one wrote, and to read every field that it knows",
+	opOlder:    "a new program to decode %s that an old one wrote, and to read every field",
 }
