@@ -407,7 +407,7 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	if err := gateStatus(changes); err != nil {
+	if err := gateStatus(changes.Outcome()); err != nil {
 		return err
 	}
 	if lost > 0 {

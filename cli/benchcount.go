@@ -78,7 +78,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		return err
 	}
 	if flags.gate {
-		return outcomeStatus(run.Outcome)
+		return gateStatus(run.Outcome)
 	}
 	if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow

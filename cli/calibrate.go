@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -168,8 +167,13 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	}
 	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(covered))
 	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
-	gateText(w, &c.Gate)
-	fmt.Fprintf(w, "%s\n\n", calibrationLine(rec, c))
+	fmt.Fprintf(w, "a gate, with %d rows a run, both sides of one build:\n", comparisonsTogether)
+	fmt.Fprintf(w, "equal code fails it              %s\n", rateText(c.Gate.Failed))
+	fmt.Fprintf(w, "rows of equal code pass it       %s\n", rateText(c.Gate.Passed))
+	for _, s := range c.Gate.Slowdowns {
+		fmt.Fprintf(w, "%g%% slowdown fails it             %s\n", 100*s.By, rateText(s.Found))
+	}
+	fmt.Fprintf(w, "\n%s\n\n", calibrationLine(rec, c))
 	// The same as a table of one row, for documents.
 	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
@@ -177,17 +181,6 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 		c.Stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms.Count, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
 		strings.Join(found, ", "), 100*c.Needed)
 	return c, nil
-}
-
-// gateText prints what a gate finds in the same batches.
-func gateText(w io.Writer, g *report.CalibrationGate) {
-	fmt.Fprintf(w, "a gate, with %d rows a run, both sides of one build:\n", comparisonsTogether)
-	fmt.Fprintf(w, "equal code fails it              %s\n", rateText(g.Failed))
-	fmt.Fprintf(w, "rows of equal code pass it       %s\n", rateText(g.Passed))
-	for _, s := range g.Slowdowns {
-		fmt.Fprintf(w, "%g%% slowdown fails it             %s\n", 100*s.By, rateText(s.Found))
-	}
-	fmt.Fprintln(w)
 }
 
 // eachTook is the part of the budget that a comparison had.

@@ -101,7 +101,8 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	case flags.gate:
 		return gate(cmd, c, flags.form(cmd), flags.junit)
 	case c.AcrossMachines && !flags.force:
-		return otherMachine(c, "--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
+		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
+			"--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
 	}
 	return report.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
 }
@@ -161,8 +162,4 @@ func compareRuns(oldName, newName string, limits verdict.Thresholds) (*verdict.C
 		return nil, hinted(errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has")
 	}
 	return c, nil
-}
-
-func otherMachine(c *verdict.Changes, hint string) error {
-	return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint)
 }

@@ -145,10 +145,9 @@ func findings(m *record.Machine) []string {
 		add("The machine is virtual%s: other guests share its caches and affect its clock rate. Ratios measured in one run hold; times in ns may differ tomorrow.", name)
 	}
 	switch m.Governor {
-	case "", "performance":
-		if m.Governor == "" {
-			add("The frequency governor cannot be seen: the clock rate may change during a run. Contenders share every change, so ratios hold.")
-		}
+	case "":
+		add("The frequency governor cannot be seen: the clock rate may change during a run. Contenders share every change, so ratios hold.")
+	case "performance":
 	default:
 		add("The frequency governor is %q: the clock rate changes with load. `cpupower frequency-set -g performance` makes times in ns steadier.", m.Governor)
 	}

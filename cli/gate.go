@@ -43,13 +43,11 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 	if err := report.Gate(cmd.OutOrStdout(), c, form); err != nil {
 		return err
 	}
-	return gateStatus(c)
+	return gateStatus(c.Outcome())
 }
 
 // gateStatus is the error that decides a gate's exit code.
-func gateStatus(c *verdict.Changes) error { return outcomeStatus(c.Outcome()) }
-
-func outcomeStatus(outcome verdict.Outcome) error {
+func gateStatus(outcome verdict.Outcome) error {
 	switch outcome {
 	case verdict.Regressed:
 		return exitRegressed

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,9 +227,12 @@ func historyRow(ctx context.Context, db *history.DB, name string) (string, error
 		return name, nil
 	}
 	// Whole key=value parts first: codec=b is not codec=base.
-	near := rowsWith(rows, "/"+name+"/")
+	with := func(text string) []string {
+		return slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return !strings.Contains("/"+row+"/", text) })
+	}
+	near := with("/" + name + "/")
 	if len(near) == 0 {
-		near = rowsWith(rows, name)
+		near = with(name)
 	}
 	switch {
 	case len(near) == 1:
@@ -239,26 +243,9 @@ func historyRow(ctx context.Context, db *history.DB, name string) (string, error
 	return "", hinted(fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run")
 }
 
-// rowsWith are the rows that have the text in their name, with a slash on either side.
-func rowsWith(rows []string, text string) []string {
-	var near []string
-	for _, row := range rows {
-		if strings.Contains("/"+row+"/", text) {
-			near = append(near, row)
-		}
-	}
-	return near
-}
-
 // historyPlace is where the history is: from the flag, the environment, or the default.
 func historyPlace(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	if place := os.Getenv(historyVariable); place != "" {
-		return place
-	}
-	return historyFile
+	return cmp.Or(flag, os.Getenv(historyVariable), historyFile)
 }
 
 // withHistory opens the history, does something with it and closes it.
@@ -318,7 +305,7 @@ func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (tr
 			for i := range run.Record.Rows {
 				row := &run.Record.Rows[i]
 				// A floor cannot be chosen, and the control is the anchor again.
-				if role := row.Role; role != record.RoleContender {
+				if row.Role != record.RoleContender {
 					continue
 				}
 				if wanted[row.Name] == nil {

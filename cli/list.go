@@ -32,7 +32,10 @@ properties. A star marks what a first look takes.
 			if err != nil {
 				return err
 			}
-			if entries, err = lab.Match(entries, dropAll(args)); err != nil {
+			if slices.Contains(args, lab.All) {
+				args = nil // a list without patterns has everything
+			}
+			if entries, err = lab.Match(entries, args); err != nil {
 				return err
 			}
 			if asJSON {
@@ -48,14 +51,6 @@ properties. A star marks what a first look takes.
 const patternHelp = `A pattern is a stage or key=value parts or both, joined by slashes, all of which must
 hold: {some}, {part}, key=a*,b, key!=c. Of several patterns one must hold. A
 pattern with a colon is a filter in benchstat's syntax: '/key:(a OR b) -/other:c'.`
-
-// dropAll removes the word "all": a list without patterns has everything.
-func dropAll(patterns []string) []string {
-	if slices.Contains(patterns, lab.All) {
-		return nil
-	}
-	return patterns
-}
 
 func listText(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
@@ -124,10 +119,7 @@ func listJSON(w io.Writer, entries []lab.Entry) error {
 
 // completePatterns completes the parts that rows are made of.
 func (p program) completePatterns(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	done, _, found := cutLast(toComplete, "/")
-	if found {
-		done += "/"
-	}
+	done := toComplete[:strings.LastIndexByte(toComplete, '/')+1]
 	seen := map[string]bool{}
 	var words []string
 	for _, e := range lab.Entries(p.suites) {
@@ -139,11 +131,4 @@ func (p program) completePatterns(_ *cobra.Command, _ []string, toComplete strin
 		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -163,7 +164,12 @@ func (f *loadFlags) openExport() (*loadExport, error) {
 		host, _ := os.Hostname()
 		e.labels = model.LabelSet{"job": "postage_load", "instance": model.LabelValue(cmp.Or(host, "unknown"))}
 		e.wake, e.written = make(chan struct{}, 1), make(chan struct{})
-		go e.writeAll()
+		go func() {
+			defer close(e.written)
+			for range e.wake {
+				e.failed = e.write()
+			}
+		}()
 	}
 	if f.prometheus != "" {
 		listener, err := net.Listen("tcp", f.prometheus)
@@ -206,14 +212,6 @@ func (e *loadExport) close() (err error) {
 	return err
 }
 
-// writeAll writes whenever there are new figures.
-func (e *loadExport) writeAll() {
-	defer close(e.written)
-	for range e.wake {
-		e.failed = e.write()
-	}
-}
-
 // write sends the current figures as remote write 1.0, which every receiver accepts.
 func (e *loadExport) write() error {
 	families, err := e.registry.Gather()
@@ -240,12 +238,7 @@ func encodeWrite(samples model.Vector, labels model.LabelSet) writeRequest {
 	for _, s := range samples {
 		var series []byte
 		all := model.LabelSet(s.Metric).Merge(labels)
-		names := make([]model.LabelName, 0, len(all))
-		for name := range all {
-			names = append(names, name)
-		}
-		slices.Sort(names) // as the protocol wants them
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(all)) { // as the protocol wants them
 			label := message(nil, 1, []byte(name))
 			series = message(series, 1, message(label, 2, []byte(all[name])))
 		}

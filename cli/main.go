@@ -90,7 +90,9 @@ func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: h
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
 	args, hint := asNamed(args)
-	sayRenamed(root, hint)
+	if hint != "" { // of a name that will go
+		root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { say(cmd, "%s", hint) }
+	}
 	root.SetArgs(asGoFlags(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)

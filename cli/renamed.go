@@ -3,8 +3,6 @@ package cli
 import (
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 // renamed are commands and flags by their names of the release before, which still work and say
@@ -39,11 +37,4 @@ func asNamed(args []string) (now []string, hint string) {
 		return now, "`postage " + r.was + "` is `postage " + r.is + "` now: the old name goes with the next release"
 	}
 	return args, ""
-}
-
-// sayRenamed tells of a name that will go, before the command runs.
-func sayRenamed(root *cobra.Command, hint string) {
-	if hint != "" {
-		root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { say(cmd, "%s", hint) }
-	}
 }

@@ -52,7 +52,7 @@ func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error
 		changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 		switch {
 		case f.gate && f.JSON:
-			return errors.Join(answers(cmd, changes), gateStatus(changes))
+			return errors.Join(answers(cmd, changes), gateStatus(changes.Outcome()))
 		case f.JSON:
 			return nil
 		}
