@@ -284,9 +284,7 @@ func (r *run) observe(cs *runCase, s Status) {
 	}
 	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, cs.rounds, len(r.all)
 	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
-	if s.Block == 0 {
-		s.Block = cs.blocks
-	}
+	s.Block = cmp.Or(s.Block, cs.blocks)
 	for _, other := range r.all {
 		if other.done {
 			s.CasesDone++

@@ -25,9 +25,7 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		world.Procs = cmp.Or(run.GOMAXPROCS, world.Procs)
 		run.World = &world
 	}
-	if run.GOMAXPROCS == 0 {
-		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
-	}
+	run.GOMAXPROCS = cmp.Or(run.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	run.Modules = Modules()
 	run.Program = programOf(plan.All())
 	if now := nowOf(plan.Entries); now != nil {

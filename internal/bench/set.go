@@ -208,8 +208,12 @@ func firstPart(pattern string) string {
 
 // build builds one side and lists its benchmarks.
 func (o *Options) build(ctx context.Context, s *side) error {
+	// Each layout is one more run of the linker, but blocks that share one tell less than blocks
+	// that do not.
 	if o.Layouts == 0 {
-		o.Layouts = layoutsFor(len(s.packages))
+		if o.Layouts = 8; len(s.packages) <= 4 { // four would leave three degrees of freedom
+			o.Layouts = 16
+		}
 	}
 	for _, p := range s.packages {
 		o.Say("building the tests of %s at %s", p.Path, s.Label())
@@ -239,15 +243,6 @@ func (s *Set) Programs() string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
-// more run of the linker, but blocks that share a layout tell less than blocks that do not.
-func layoutsFor(packages int) int {
-	if packages <= 4 {
-		return 16
-	}
-	return 8 // four would leave three degrees of freedom
 }
 
 // join makes the entries. A case has a benchmark of the new side, which is the baseline, its
@@ -288,7 +283,11 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 			return
 		}
 	}
-	for _, cpu := range orOne(o.CPUs) {
+	cpus := o.CPUs
+	if len(cpus) == 0 {
+		cpus = []int{0} // the current GOMAXPROCS
+	}
+	for _, cpu := range cpus {
 		c := newCase(p, one, cpu, len(o.CPUs) > 0)
 		if of != "" {
 			c.Name, c.Doc = c.Name+"/"+inName.Replace(of), c.Doc+" "+of
@@ -324,14 +323,6 @@ func find(all []Benchmark, name string) *Benchmark {
 		}
 	}
 	return nil
-}
-
-// orOne replaces an empty list by 0, which stands for the current GOMAXPROCS.
-func orOne(cpus []int) []int {
-	if len(cpus) == 0 {
-		return []int{0}
-	}
-	return cpus
 }
 
 // newCase makes the case of a benchmark. The measure of its time follows from what the benchmark

@@ -84,7 +84,8 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	}
 	for _, e := range append(before, seen...) {
 		if in.mistaken != nil {
-			e.accepts = firstType(e.accepts) // "application/json, */*"
+			first, _, _ := strings.Cut(e.accepts, ",") // of "application/json, */*"
+			e.accepts = strings.TrimSpace(first)
 		}
 		if err := e.check(&on, in.sends(&on)); err != nil {
 			return err
@@ -117,12 +118,6 @@ func (in *instance) sends(m *media) string {
 		return string(types.MergePatchType)
 	}
 	return m.contentType
-}
-
-// firstType returns the first of the types that a request accepts.
-func firstType(accepts string) string {
-	first, _, _ := strings.Cut(accepts, ",")
-	return strings.TrimSpace(first)
 }
 
 // checkWork compares the objects on the server, and the responses, with what the operations had to

@@ -169,14 +169,10 @@ func (in *serializing) encode() error {
 	return in.codec.Encode(in.object, &in.buffer)
 }
 
-func (in *serializing) decode() (err error) {
-	in.result, _, err = in.codec.Decode(in.text, nil, in.into())
-	return err
-}
-
-func (in *serializing) once() error {
+func (in *serializing) once() (err error) {
 	if in.decoding {
-		return in.decode()
+		in.result, _, err = in.codec.Decode(in.text, nil, in.into())
+		return err
 	}
 	return in.encode()
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,11 +176,7 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	}
 	_, err = c.list(ctx, workerKey+"=probe")
 	if apierrors.IsNotFound(err) {
-		group := k.group
-		if group == "" {
-			group = "core"
-		}
-		return fmt.Errorf("not served here: the server has no %s of %s/%s", k.resource, group, k.version)
+		return fmt.Errorf("not served here: the server has no %s of %s/%s", k.resource, cmp.Or(k.group, "core"), k.version)
 	}
 	name := r.Prefix() + "probe"
 	o := k.make(metav1.ObjectMeta{Name: name, Labels: map[string]string{apiserver.Label: r.Namespace}})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 
 	"postage/internal/service/greeter/hello"
 )
@@ -107,7 +108,7 @@ func (c *streamClient) close() error {
 
 // closed ignores the error if the other end closed first.
 func closed(err error) error {
-	if errors.Is(err, net.ErrClosed) || isReset(err) {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return nil
 	}
 	return err

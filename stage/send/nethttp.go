@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 
@@ -106,7 +105,9 @@ func (c *httpClient) do(l *lane, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l.buf, err = readAll(response.Body, l.buf)
+	buffer := bytes.NewBuffer(l.buf[:0]) // which is kept
+	_, err = buffer.ReadFrom(response.Body)
+	l.buf = buffer.Bytes()
 	if err := response.Body.Close(); err != nil {
 		return err
 	}
@@ -135,11 +136,4 @@ func (c *httpClient) close() error {
 	err := c.closing()
 	c.wire.WaitClosed()
 	return err
-}
-
-// readAll is like io.ReadAll, with a buffer that is kept.
-func readAll(r io.Reader, kept []byte) ([]byte, error) {
-	buffer := bytes.NewBuffer(kept[:0])
-	_, err := buffer.ReadFrom(r)
-	return buffer.Bytes(), err
 }
