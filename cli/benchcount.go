@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,9 +88,9 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 }
 
 func saveCounts(name string, run *verdict.CountedRun) error {
-	return record.Replace(name, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(run)
-	})
+	text, err := json.MarshalIndent(run, "", "  ")
+	if err != nil {
+		return err
+	}
+	return record.Replace(name, bytes.NewReader(append(text, '\n')))
 }

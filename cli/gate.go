@@ -110,11 +110,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(name, all.Bytes(), 0o644)
 	}
-	err := record.Replace(name, func(w io.Writer) error {
-		_, err := w.Write(all.Bytes())
-		return err
-	})
-	if err != nil {
+	if err := record.Replace(name, &all); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -169,14 +170,11 @@ func poolFiles(out string, all []pools.Pool) ([]string, error) {
 
 // savePool saves a record as it came, if it is one.
 func savePool(name string, text []byte) (*record.Record, error) {
-	rec, err := record.Parse(strings.NewReader(string(text)), name)
+	rec, err := record.Parse(bytes.NewReader(text), name)
 	if err != nil {
 		return nil, err
 	}
-	return rec, record.Replace(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return rec, record.Replace(name, bytes.NewReader(text))
 }
 
 // concludePools prints what there is: several records side by side, one alone as it is, but for

@@ -27,10 +27,7 @@ func (r *Record) Save(name string) (err error) {
 			err = fmt.Errorf("save record %s: %w", name, err)
 		}
 	}()
-	return Replace(name, func(w io.Writer) error {
-		_, err := r.WriteTo(w)
-		return err
-	})
+	return Replace(name, r)
 }
 
 // reserveBytes is the free space that a run needs for its record before it starts.
@@ -64,16 +61,15 @@ func Reserve(name string) (err error) {
 	return f.Sync()
 }
 
-// Replace writes a file with write such that at every moment it holds either its old content or all
-// of the new. The writer is not buffered.
-func Replace(name string, write func(io.Writer) error) error {
+// Replace writes a file such that at every moment it holds its old content or all of the new.
+func Replace(name string, content io.WriterTo) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // fails once it is renamed
-	err = errors.Join(write(f), f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
+	_, err = content.WriteTo(f)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)

@@ -3,12 +3,11 @@ package bench
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,17 +18,13 @@ import (
 	"postage/record"
 )
 
-//go:embed hook/hook.go.txt
-var hook string
+//go:embed hook
+var hookFiles embed.FS
 
-//go:embed hook/cpu_linux.go.txt
-var hookCPULinux string
-
-//go:embed hook/cpu_unix.go.txt
-var hookCPUUnix string
-
-//go:embed hook/cpu_other.go.txt
-var hookCPUOther string
+func hookFile(name string) string {
+	text, _ := hookFiles.ReadFile("hook/" + name + ".go.txt") // which is there
+	return string(text)
+}
 
 // renamed are the methods of testing.B that the hook replaces, and calls by their new names.
 var renamed = []string{"launch", "StartTimer", "StopTimer", "ResetTimer", "RunParallel", "run1"}
@@ -74,13 +69,14 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cpu := hookCPUUnix
+	kind := "unix"
 	switch system {
 	case "linux":
-		cpu = hookCPULinux
+		kind = "linux"
 	case "windows", "plan9", "js", "wasip1":
-		cpu = hookCPUOther
+		kind = "other"
 	}
+	hook, cpu := hookFile("hook"), hookFile("cpu_"+kind)
 	files := map[string]string{"benchmark.go": benchmark, "postage.go": hook, "postage_cpu.go": cpu}
 	replace, theirs, err := ownOverlay(ctx, source, facts[2])
 	if err != nil {
@@ -107,7 +103,7 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 		if name = filepath.Join(cache, name); exists(name) {
 			continue
 		}
-		if err := record.Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		if err := record.Replace(name, strings.NewReader(text)); err != nil {
 			return "", err
 		}
 	}
