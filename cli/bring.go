@@ -283,8 +283,7 @@ func handOver(cmd *cobra.Command, program string, arguments ...string) error {
 	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 	err := child.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exitStatus(exit.ExitCode())
 	}
 	return err

@@ -112,8 +112,7 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 		return int(status)
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", p.name, called(p.name, err.Error()))
-	var h *lab.Hinted
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[*lab.Hinted](err); ok {
 		fmt.Fprintf(stderr, "hint: %s\n", called(p.name, h.Hint))
 	}
 	return exitUsage

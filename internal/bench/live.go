@@ -51,8 +51,7 @@ const forever = 1000 * time.Hour
 
 func (l *live) ask(ctx context.Context, q question, answer any) error {
 	err := l.child.AskWithin(ctx, forever, q, answer)
-	var ended *proc.EndedError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*proc.EndedError](err); ok {
 		ended.Why = why(ended.Said)
 	}
 	return err
