@@ -124,16 +124,16 @@ func drawOrder(rnd *rand.Rand) plain.Order {
 		Gift:      rnd.IntN(5) == 0,
 	}
 	if rnd.IntN(4) > 0 {
-		m.PaidUnixMs = ptr(created + rnd.Int64N(1<<28) + 1)
+		m.PaidUnixMs = new(created + rnd.Int64N(1<<28) + 1)
 	}
 	if rnd.IntN(2) == 0 {
-		m.Customer.Phone = ptr(fmt.Sprintf("+49 30 %07d", rnd.IntN(10_000_000)))
+		m.Customer.Phone = new(fmt.Sprintf("+49 30 %07d", rnd.IntN(10_000_000)))
 	}
 	if rnd.IntN(3) == 0 {
-		m.BillTo = ptr(drawAddress(rnd))
+		m.BillTo = new(drawAddress(rnd))
 	}
 	if rnd.IntN(3) == 0 {
-		m.Coupon = ptr("SAVE" + fmt.Sprint(5+rnd.IntN(40)))
+		m.Coupon = new("SAVE" + fmt.Sprint(5+rnd.IntN(40)))
 	}
 	for range 8 {
 		item := plain.LineItem{
@@ -144,7 +144,7 @@ func drawOrder(rnd *rand.Rand) plain.Order {
 			TaxRate:   pick(rnd, 0, 0.07, 0.19, 0.081),
 		}
 		if rnd.IntN(4) == 0 {
-			item.DiscountPercent = ptr(5 + rnd.Int32N(30))
+			item.DiscountPercent = new(5 + rnd.Int32N(30))
 		}
 		m.Total.MinorUnits += int64(item.Quantity) * item.UnitPrice.MinorUnits
 		m.Items = append(m.Items, item)
@@ -192,8 +192,8 @@ func orderEdges() []edge[plain.Order] {
 	return []edge[plain.Order]{
 		with("-0", func(m *plain.Order) { m.Items[0].TaxRate = math.Copysign(0, -1) }),
 		with("NaN", func(m *plain.Order) { m.Items[0].TaxRate = math.NaN() }),
-		with("negative int32", func(m *plain.Order) { m.Items[0].DiscountPercent = ptr(int32(-5)) }),
-		with("optional zero", func(m *plain.Order) { m.PaidUnixMs = ptr(int64(0)) }),
+		with("negative int32", func(m *plain.Order) { m.Items[0].DiscountPercent = new(int32(-5)) }),
+		with("optional zero", func(m *plain.Order) { m.PaidUnixMs = new(int64(0)) }),
 		with("optional empty message", func(m *plain.Order) { m.BillTo = new(plain.Address) }),
 		with("largest uint64", func(m *plain.Order) { m.Serial = math.MaxUint64 }),
 		with("NUL in text", func(m *plain.Order) { m.Note = "a\x00b" }),
@@ -234,5 +234,3 @@ func words(rnd *rand.Rand, n int) string {
 }
 
 func pick[T any](rnd *rand.Rand, from ...T) T { return from[rnd.IntN(len(from))] }
-
-func ptr[T any](v T) *T { return &v }

@@ -19,7 +19,7 @@ func TestPbfastAllocations(t *testing.T) {
 	allocations(t, "tiny", bind.Tiny().Protobuf, drawTiny(rand.New(rand.NewPCG(1, 0))), (*pb.Tiny).MarshalAppend, (*pb.Tiny).Unmarshal, 1)
 	allocations(t, "benchmark", bind.Benchmark().Protobuf, drawBenchmark(nil), (*pb.Benchmark).MarshalAppend, (*pb.Benchmark).Unmarshal, 7)
 	order := drawOrder(rand.New(rand.NewPCG(1, 0)))
-	order.BillTo, order.Coupon, order.Customer.Phone = &plain.Address{City: "Bern"}, ptr("ten"), ptr("117")
+	order.BillTo, order.Coupon, order.Customer.Phone = &plain.Address{City: "Bern"}, new("ten"), new("117")
 	allocations(t, "order", bind.Order().Protobuf, order, (*pb.Order).MarshalAppend, (*pb.Order).Unmarshal, 8)
 
 	m := drawBenchmark(nil)

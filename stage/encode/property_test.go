@@ -198,7 +198,7 @@ func TestOneChangedFieldIsSeen(t *testing.T) {
 	changes := map[string]func(*plain.Order){
 		"Serial":        func(m *plain.Order) { m.Serial++ },
 		"Status":        func(m *plain.Order) { m.Status++ },
-		"PaidUnixMs":    func(m *plain.Order) { m.PaidUnixMs = ptr(int64(1)) },
+		"PaidUnixMs":    func(m *plain.Order) { m.PaidUnixMs = new(int64(1)) },
 		"Customer.Name": func(m *plain.Order) { m.Customer.Name += "." },
 		"BillTo":        func(m *plain.Order) { m.BillTo = &plain.Address{City: "Bern"} },
 		"Items":         func(m *plain.Order) { m.Items = m.Items[1:] },

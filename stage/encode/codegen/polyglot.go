@@ -8,7 +8,6 @@ import (
 	"github.com/loopholelabs/polyglot/v2/generator/golang"
 	"github.com/loopholelabs/polyglot/v2/version"
 	"google.golang.org/protobuf/compiler/protogen"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
@@ -19,9 +18,9 @@ import (
 // in a message of its own, as in protobuf's well-known wrapper types.
 func writePolyglot(s *schema, dir string, _ []*descriptorpb.FileDescriptorProto) error {
 	merged := &descriptorpb.FileDescriptorProto{
-		Name:    proto.String("messages.proto"),
-		Syntax:  proto.String("proto3"),
-		Options: &descriptorpb.FileOptions{GoPackage: proto.String(registered + "polymsg")},
+		Name:    new("messages.proto"),
+		Syntax:  new("proto3"),
+		Options: &descriptorpb.FileOptions{GoPackage: new(registered + "polymsg")},
 	}
 	wrappers := map[string]bool{}
 	for i, file := range s.descriptorProtos() {
@@ -43,7 +42,7 @@ func writePolyglot(s *schema, dir string, _ []*descriptorpb.FileDescriptorProto)
 					merged.MessageType = append(merged.MessageType, wrapper(name, field))
 				}
 				field.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
-				field.TypeName, field.Options = proto.String("."+name), nil
+				field.TypeName, field.Options = new("."+name), nil
 			}
 			merged.MessageType = append(merged.MessageType, message)
 		}
@@ -90,10 +89,10 @@ func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error
 // wrapper returns the message that stands for an optional scalar, such as OptionalInt64.
 func wrapper(name string, field *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
 	return &descriptorpb.DescriptorProto{
-		Name: proto.String(name),
+		Name: new(name),
 		Field: []*descriptorpb.FieldDescriptorProto{{
-			Name:     proto.String("value"),
-			Number:   proto.Int32(1),
+			Name:     new("value"),
+			Number:   new(int32(1)),
 			Type:     field.Type,
 			TypeName: field.TypeName,
 			Label:    descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
@@ -41,7 +40,7 @@ func makeLazy(_ *schema, _ string, files []*descriptorpb.FileDescriptorProto) er
 					return strings.HasSuffix(field.GetTypeName(), "."+message.GetName()+"."+nested.GetName())
 				})
 				if field.GetType() == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE && !entry {
-					field.Options = &descriptorpb.FieldOptions{Lazy: proto.Bool(true)}
+					field.Options = &descriptorpb.FieldOptions{Lazy: new(true)}
 				}
 			}
 		}
@@ -56,9 +55,9 @@ func protobufFiles(s *schema, goPackage string) []*descriptorpb.FileDescriptorPr
 	files := s.descriptorProtos()
 	for _, file := range files {
 		old := "." + file.GetPackage() + "."
-		file.Name = proto.String(strings.ReplaceAll(protoPackage, ".", "/") + "/" + file.GetName())
-		file.Package = proto.String(protoPackage)
-		file.Options = &descriptorpb.FileOptions{GoPackage: proto.String(registered + goPackage)}
+		file.Name = new(strings.ReplaceAll(protoPackage, ".", "/") + "/" + file.GetName())
+		file.Package = new(protoPackage)
+		file.Options = &descriptorpb.FileOptions{GoPackage: new(registered + goPackage)}
 		for _, message := range file.MessageType {
 			retarget(message, old, "."+protoPackage+".")
 		}
@@ -70,7 +69,7 @@ func protobufFiles(s *schema, goPackage string) []*descriptorpb.FileDescriptorPr
 func retarget(message *descriptorpb.DescriptorProto, from, to string) {
 	for _, field := range message.Field {
 		if rest, ok := strings.CutPrefix(field.GetTypeName(), from); ok {
-			field.TypeName = proto.String(to + rest)
+			field.TypeName = new(to + rest)
 		}
 	}
 	for _, nested := range message.NestedType {
@@ -87,7 +86,7 @@ func (s *schema) writeGreeter(ctx context.Context) error {
 	}
 	file := protodesc.ToFileDescriptorProto(hello.files[0])
 	// protobuf's registry knows a file by its name, which has to be the program's only one.
-	file.Name = proto.String("postage/send/hello.proto")
+	file.Name = new("postage/send/hello.proto")
 	files := []*descriptorpb.FileDescriptorProto{file}
 	if err := s.runPlugin("protoc-gen-go", "", dir, files); err != nil {
 		return err
