@@ -170,9 +170,11 @@ func (c *prebuilt) checkList(seen []*exchange) error {
 	return nil
 }
 
-// fill reads the list that a reflector would read, not compressed.
+// fill reads the list that a reflector would read, not compressed. It is the server's cache's too,
+// but one that has all objects: version 0 may be of a moment before, and a reflector watches on.
 func (c *prebuilt) fill(*lane) error {
-	return c.send(http.MethodGet, c.collection+"?resourceVersion=0&labelSelector="+url.QueryEscape(c.in.selector()), nil)
+	query := fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=NotOlderThan&labelSelector=%s", c.in.newest, url.QueryEscape(c.in.selector()))
+	return c.send(http.MethodGet, c.collection+query, nil)
 }
 
 func (c *prebuilt) delete(_ *lane, name string) error {

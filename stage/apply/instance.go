@@ -60,8 +60,9 @@ type names struct {
 	serial atomic.Int64
 	mu     sync.Mutex
 	ready  []string // of objects that exist for the operation
-	// versions are the resource versions of objects, by name.
+	// versions are the resource versions of objects, by name, and newest is the highest of them.
 	versions map[string]string
+	newest   uint64
 	loose    []string // of objects that operations may have left behind
 }
 
@@ -274,6 +275,8 @@ func (n *names) setVersion(name, version string) {
 		n.versions = map[string]string{}
 	}
 	n.versions[name] = version
+	number, _ := strconv.ParseUint(version, 10, 64)
+	n.newest = max(n.newest, number)
 }
 
 // sweep deletes what operations have left behind.
