@@ -167,6 +167,7 @@ func TestContenders(t *testing.T) {
 		"postage/pgbulk.(*buffers).encodeArgs postage/pgbulk.Exec main.f":                                                                          "lib=pgbulk/call=exec",
 		"github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx main.f":                                                      "?",
 		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.f":                             "codec=pbfast/hook=yes",
+		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go postage/pbfast/pbfastgrpc.codec.Unmarshal google.golang.org/grpc.recv main.f":  "codec=pbfast",
 	} {
 		s := summaryOf(t, sourceOf(t, stacks("cpu", "5 "+stack)))
 		if len(s.Sites) != 1 || s.Sites[0].Now != want {
