@@ -121,10 +121,12 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		if version, second := strings.CutSuffix(p.now, secondVersion); second && f.pkg == "encoding/json" {
 			p.now = version + firstOnSecond
 		}
-		if f.named || f.owner.Stage != inner.Stage || p.now == "" {
-			p.now = f.owner.Contender
+		if !strings.HasPrefix(p.now, unmeasured) || strings.HasPrefix(f.owner.Contender, unmeasured) {
+			if f.named || f.owner.Stage != inner.Stage || p.now == "" {
+				p.now = f.owner.Contender
+			}
+			p.now = f.way + strings.TrimPrefix(p.now, f.way)
 		}
-		p.now = f.way + strings.TrimPrefix(p.now, f.way)
 		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = f.does
 		}
@@ -156,7 +158,7 @@ const (
 // intoAny begins the contender of what decodes into any, which is other work than into structs.
 const intoAny = "into=any/"
 
-// unmeasured is the contender of work that the library's rows do not measure.
+// unmeasured begins the contender of work that the library's rows do not measure; why is behind it.
 const unmeasured = "?"
 
 var (

@@ -26,7 +26,7 @@ type Owner struct {
 	Operation string
 	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
 	// another library that works alike; with "/" behind it, a way to use what the function calls;
-	// "?" for a function whose work is not what is measured.
+	// "?" and why for a function whose work is not what is measured.
 	Contender string
 }
 
@@ -105,7 +105,7 @@ func (t *Owners) above(path string) *Owner {
 func (t *Owners) formats() map[string]string {
 	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", intoAny + firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
-		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && o.Contender != unmeasured {
+		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && !strings.HasPrefix(o.Contender, unmeasured) {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
 		}
 	}

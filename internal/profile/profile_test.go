@@ -165,7 +165,7 @@ func TestContenders(t *testing.T) {
 		"encoding/json/jsontext.(*Encoder).WriteToken encoding/json/v2.Marshal encoding/json.Marshal main.f":                                       "codec=json/experiment=jsonv2",
 		"github.com/goccy/go-json/internal/decoder.skipValue github.com/goccy/go-json/internal/decoder.(*interfaceDecoder).Decode main.f":          "into=any/codec=go-json",
 		"postage/pgbulk.(*buffers).encodeArgs postage/pgbulk.Exec main.f":                                                                          "lib=pgbulk/call=exec",
-		"github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx main.f":                                                      "?",
+		"github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx main.f":                                                      "?transactions_begin_and_end_there,_which_no_row_measures",
 		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.f":                             "codec=pbfast/hook=yes",
 		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go postage/pbfast/pbfastgrpc.codec.Unmarshal google.golang.org/grpc.recv main.f":  "codec=pbfast",
 	} {
@@ -359,12 +359,18 @@ func TestUnmeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range map[int]bool{3: false, 1: true} {
-		s := summaryOf(t, sourceOf(t, stacks("cpu", fmt.Sprint(n, " github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f"),
-			"4 github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f")))
-		s.Predict(table, []*Costs{shipped}, false, 1)
-		if len(s.Sites) != 1 || len(s.Sites[0].Savings) > 0 != want {
-			t.Errorf("%d of %d in the beginning of a transaction: %+v", n, n+4, s.Sites)
+	for stack, why := range map[string]string{
+		"github.com/jackc/pgx/v5.(*Conn).execSimpleProtocol github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx":                "transactions begin and end there, which no row measures",
+		"github.com/jackc/pgx/v5/pgconn.(*PgConn).ExecParams github.com/jackc/pgx/v5.(*Conn).execSQLParams github.com/jackc/pgx/v5.(*Conn).Exec":         "pgx is in mode exec, where pgbulk.Exec may cost more (docs/pgbulk.md)",
+		"github.com/jackc/pgx/v5.(*Conn).sanitizeForSimpleQuery github.com/jackc/pgx/v5.(*Conn).execSimpleProtocol github.com/jackc/pgx/v5.(*Conn).Exec": "pgx is in mode simple protocol, or there are no parameters",
+	} {
+		for n, want := range map[int]string{3: why, 1: ""} {
+			s := summaryOf(t, sourceOf(t, stacks("cpu", fmt.Sprint(n, " ", stack, " github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f"),
+				"4 github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f")))
+			s.Predict(table, []*Costs{shipped}, false, 1)
+			if len(s.Sites) != 1 || s.Sites[0].Unmeasured() != want || len(s.Sites[0].Savings) > 0 != (want == "") {
+				t.Errorf("%d of %d by %s: %q: %+v", n, n+4, stack, s.Sites[0].Unmeasured(), s.Sites)
+			}
 		}
 	}
 }

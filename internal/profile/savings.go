@@ -71,7 +71,7 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 			if try == len(from) { // a record with no row of a stream has one of the whole text
 				measured = strings.TrimPrefix(measured, stream)
 			}
-			if measured == "" || measured == unmeasured || len(site.Savings) > 0 {
+			if measured == "" || strings.HasPrefix(measured, unmeasured) || len(site.Savings) > 0 {
 				break
 			}
 			for _, name := range slices.Sorted(maps.Keys(formats)) {
@@ -93,6 +93,15 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 		slices.SortStableFunc(site.Savings, bySaving)
 	}
 	s.everywhere(corePrice)
+}
+
+// Unmeasured is why nothing is predicted for the site, "" if it is not for want of a row.
+func (s *Site) Unmeasured() string {
+	why, _ := strings.CutPrefix(s.Now, unmeasured)
+	if why == s.Now {
+		return ""
+	}
+	return strings.ReplaceAll(why, "_", " ")
 }
 
 func bySaving(a, b Saving) int { return cmp.Compare(b.Saves.Value, a.Saves.Value) }

@@ -232,7 +232,7 @@ func contenders(places map[place]*sums) map[place]string {
 	for p, x := range places {
 		q, cpu := p.without(), x.cpu
 		switch {
-		case p.now == unmeasured && 4*cpu >= all[q]:
+		case strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q]:
 			cpu = math.Inf(1)
 		case strings.Contains(p.now, intoAny): // half as much again finds where the text ends
 			cpu *= 2

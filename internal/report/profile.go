@@ -34,6 +34,9 @@ func Profile(w io.Writer, s *profile.Summary, form Form) error {
 		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
 	}
 	d.savings(s, sites)
+	for _, why := range unpredicted(sites) {
+		d.note(why)
+	}
 	for i, command := range checks(sites) {
 		if i == 0 {
 			d.printf("\n")
@@ -224,6 +227,16 @@ func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
 	d.title("What a change would save of all CPU time:")
 	table(d, savingColumns(), all, nil)
 	d.note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
+}
+
+// unpredicted says of which places nothing is predicted, and why.
+func unpredicted(sites []profile.Site) (all []string) {
+	for _, site := range sites {
+		if why := site.Unmeasured(); why != "" {
+			all = append(all, fmt.Sprintf("Nothing is predicted for %s, %s: %s.", siteName(site), site, why))
+		}
+	}
+	return all
 }
 
 // checks are the commands that check what was predicted.

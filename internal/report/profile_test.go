@@ -28,6 +28,7 @@ func profiled() *profile.Summary {
 				Savings: []profile.Saving{
 					{Contender: "codec=pbfast/hook=yes", Format: "protobuf", Saves: around(0.096), AtMost: number(0.15), Cores: number(0.6), USDMonth: number(17.4), Messages: 5, From: "the shipped table"},
 					{Contender: "codec=jsonv2", Saves: around(0.004), AtMost: number(0.15), Cores: number(0.02), USDMonth: number(0.7), Messages: 5, From: "the shipped table"}}},
+			{Part: profile.Part{Key: profile.Key{Stage: "store", Operation: "PostgreSQL"}, Share: around(0.05)}, Library: "github.com/jackc", Function: "main.save", Package: "main", Now: "?pgx_is_in_mode_exec"},
 			{Part: profile.Part{Key: decode, Share: around(0.007), Garbage: number(0.001)}, Library: "encoding/json", Function: "main.config", Package: "main"},
 		},
 	}

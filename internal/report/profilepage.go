@@ -38,7 +38,7 @@ func ProfileHTML(w io.Writer, s *profile.Summary) error {
 		Height     float64
 		Tables     []pageTable
 		Checks     []string
-	}{Head: profileHeadline(s), Rest: profileRest(s), Bar: profileBar(s), Checks: checks(sites)}
+	}{Head: profileHeadline(s), Rest: strings.Join(append([]string{profileRest(s)}, unpredicted(sites)...), " "), Bar: profileBar(s), Checks: checks(sites)}
 	v.Tables = []pageTable{{"Where", cellsOf(siteColumns(), sites)}}
 	if len(savings) > 0 {
 		v.Tables = append(v.Tables, pageTable{"What a change would save of all CPU time", cellsOf(savingColumns(), savings)})
