@@ -20,20 +20,14 @@ var costsOf = flag.String("costs", "", "write costs.txt anew, of these records, 
 // The shipped table has the contenders that the owners name, of several messages, with a floor, and
 // is read as it was written.
 func TestShippedCosts(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	formats := table.formats()
 	keep := func(contender string) bool { return formats[contender] != "" || contender == "pack=none" }
 	if *costsOf != "" {
 		writeCosts(t, keep)
 		return
 	}
-	c, err := ShippedCosts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(ShippedCosts())
 	var out bytes.Buffer
 	if err := c.write(&out, func(string) bool { return true }); err != nil {
 		t.Fatal(err)

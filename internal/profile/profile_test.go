@@ -70,15 +70,19 @@ func sourceOf(t testing.TB, p *profile.Profile) *Source {
 
 func summaryOf(t testing.TB, sources ...*Source) *Summary {
 	t.Helper()
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	s, err := Summarize(table, sources)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // A sample belongs to the nearest caller that is not a helper.
@@ -215,16 +219,9 @@ func TestSamples(t *testing.T) {
 // A saving is the share times what the ratio leaves, within its interval, from the first costs that
 // know both; another format only if any will do.
 func TestPredict(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	of := func(text string) *Costs {
-		c, err := readCosts(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return must(readCosts(strings.NewReader(text)))
 	}
 	mine := of(`encode decode m codec=json 100 1000 200
 encode decode m codec=jsonv2 50 250 200
@@ -264,14 +261,8 @@ encode decode m floor=memcpy* 0 0 0
 
 // Without compression more bytes are sent, which costs between nothing and what they take at most.
 func TestPredictGrowth(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
-	costs, err := readCosts(strings.NewReader("encode - m pack=gzip/level=6 10000 0 100\nencode - m pack=none* 0 0 1100\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
+	costs := must(readCosts(strings.NewReader("encode - m pack=gzip/level=6 10000 0 100\nencode - m pack=none* 0 0 1100\n")))
 	s := summaryOf(t, sourceOf(t, stacks("cpu", "4000 compress/gzip.(*Writer).Write main.f", "6000 main.f")))
 	s.Predict(table, []*Costs{costs}, false, 1)
 	sent := 0.4 * 1000 * s.byteSent() / 10_000
@@ -310,14 +301,7 @@ func TestIntoAny(t *testing.T) {
 
 // A place that no sample of CPU time is of, but bytes allocated are, has savings that are numbers.
 func TestAllocatesAlone(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shipped, err := ShippedCosts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table, shipped := must(NewOwners()), must(ShippedCosts())
 	s := summaryOf(t, sourceOf(t, stacks("cpu", "9 main.f", "3 runtime.gcBgMarkWorker", "1 net/http.(*body).Read main.f")), sourceOf(t, stacks("allocs", "9 encoding/json.Unmarshal main.f", "1 main.f")))
 	s.Predict(table, []*Costs{shipped}, true, 1)
 	for _, x := range s.Sites[0].Savings {
@@ -332,16 +316,10 @@ func TestAllocatesAlone(t *testing.T) {
 
 // What is read from a stream is predicted by rows of streams, or else by those of whole texts.
 func TestPredictStream(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	whole := "encode decode m codec=json 100 100 100\nencode decode m codec=go-json 20 100 100\n"
 	for text, want := range map[string]float64{whole: 0.8, whole + "encode decode n from=stream/codec=json 100 100 100\nencode decode n from=stream/codec=go-json 40 100 100\n": 0.6} {
-		costs, err := readCosts(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		costs := must(readCosts(strings.NewReader(text)))
 		s := summaryOf(t, sourceOf(t, stacks("cpu", "9 encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode main.f")))
 		if s.Predict(table, []*Costs{costs}, false, 1); len(s.Sites) != 1 || len(s.Sites[0].Savings) != 1 || math.Abs(s.Sites[0].Savings[0].Saves.Value-want) > 1e-9 {
 			t.Errorf("want %v: %+v", want, s.Sites)
@@ -351,14 +329,7 @@ func TestPredictStream(t *testing.T) {
 
 // Of what no row measures, by a quarter of its time, nothing is predicted.
 func TestUnmeasured(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shipped, err := ShippedCosts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table, shipped := must(NewOwners()), must(ShippedCosts())
 	for stack, why := range map[string]string{
 		"github.com/jackc/pgx/v5.(*Conn).execSimpleProtocol github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx":                "transactions begin and end there, which no row measures",
 		"github.com/jackc/pgx/v5/pgconn.(*PgConn).ExecParams github.com/jackc/pgx/v5.(*Conn).execSQLParams github.com/jackc/pgx/v5.(*Conn).Exec":         "pgx is in mode exec, where pgbulk.Exec may cost more (docs/pgbulk.md)",
@@ -377,10 +348,7 @@ func TestUnmeasured(t *testing.T) {
 
 // A user's lines are read after Postage's, and errors say where.
 func TestOwnersOfTheUser(t *testing.T) {
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	if err := table.Add("mine", strings.NewReader("# ours\nexample.com/wire encode wire* codec=wire\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -572,14 +540,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(out.Bytes())
 	}
-	table, err := NewOwners()
-	if err != nil {
-		f.Fatal(err)
-	}
-	costs, err := ShippedCosts()
-	if err != nil {
-		f.Fatal(err)
-	}
+	table, costs := must(NewOwners()), must(ShippedCosts())
 	f.Fuzz(func(t *testing.T, text []byte) {
 		source, err := Read("x", bytes.NewReader(text))
 		if err != nil {

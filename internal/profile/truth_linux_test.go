@@ -143,10 +143,7 @@ func TestKnownShares(t *testing.T) {
 	}
 	s := summaryOf(t, one, two)
 	found := map[string]float64{}
-	table, err := NewOwners()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(NewOwners())
 	a := &attributor{table: table, others: map[string]*Owner{}, frames: map[*profile.Function]*frame{}}
 	for _, sample := range one.Sample { // with assists, which are within what the clock says too
 		p, _ := a.of(a.stack(sample))
