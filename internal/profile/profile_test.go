@@ -158,6 +158,7 @@ func TestAttribution(t *testing.T) {
 func TestContenders(t *testing.T) {
 	for stack, want := range map[string]string{
 		"encoding/json.(*decodeState).scanWhile encoding/json.(*decodeState).objectInterface encoding/json.Unmarshal main.f":                       "into=any/codec=json",
+		"encoding/json.appendIndent encoding/json.(*Encoder).Encode main.f":                                                                        "?it_indents,_which_no_row_does",
 		"encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode main.f":                                                               "from=stream/codec=json",
 		"encoding/json.(*Decoder).readValue encoding/json.(*Decoder).Decode main.f":                                                                "from=stream/codec=json",
 		"encoding/json.(*Decoder).Decode main.f":                                                                                                   "from=stream/codec=json",

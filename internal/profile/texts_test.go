@@ -121,8 +121,8 @@ type item struct {
 	Note     *string           `json:"note,omitempty"`
 }
 
-// jsonCosts measures encoding/json, which is the contender named, and others: into any, and with
-// structs.
+// jsonCosts measures encoding/json, which is the contender named, and others: into and from any,
+// and with structs.
 func jsonCosts(t *testing.T, first string) (all []costCase) {
 	draw, note, items := rand.New(rand.NewPCG(3, 4)), "as agreed by telephone, not before nine", []item{}
 	for i := range 100 {
@@ -142,6 +142,11 @@ func jsonCosts(t *testing.T, first string) (all []costCase) {
 	all = append(all, jsonCost(t, first, "attributes", attributes)...)
 	names := map[string]map[string][]string{"input": {"user": {"alice"}, "roles": strings.Fields(strings.Repeat("reader writer ", 150))}}
 	all = append(all, jsonCost(t, first, "item", items[0])...)
+	all = append(all, jsonCost(t, first, "note", struct {
+		Title, Message string
+		Priority       int
+		Date           time.Time
+	}{"Backup", note, 5, items[0].Ordered})...)
 	all = append(all, jsonCost(t, first, "list", items)...)
 	all = append(all, jsonCost(t, first, "names", names)...)
 	return append(all, jsonCost(t, first, "numbers", slices.Repeat([][]float64{{12.25, -7, 0.000125, 98765}}, 300))...)
@@ -166,7 +171,11 @@ func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
 	of := func(does, message string) costCase {
 		return costCase{stage: "encode", does: does, message: message, rows: map[string]figure{"floor=memcpy": floor}, floor: "floor=memcpy"}
 	}
-	into, decode, encode := of("decode", "any="+message), of("decode", "struct="+message), of("encode", "struct="+message)
+	var anything any
+	if err := json.Unmarshal(text, &anything); err != nil {
+		t.Fatal(err)
+	}
+	into, decode, encode, encodeAny := of("decode", "any="+message), of("decode", "struct="+message), of("encode", "struct="+message), of("encode", "any="+message)
 	intoStream, stream := of("decode", "any="+message+"/from=stream"), of("decode", "struct="+message+"/from=stream")
 	for contender, how := range map[string]struct {
 		unmarshal func([]byte, any) error
@@ -183,8 +192,9 @@ func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
 		intoStream.rows["from=stream/into=any/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(any)) })
 		stream.rows["from=stream/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(T)) })
 		encode.rows[contender] = cost(func() error { _, err := how.marshal(&value); return err })
+		encodeAny.rows[contender] = cost(func() error { _, err := how.marshal(anything); return err })
 	}
-	return []costCase{into, decode, encode, intoStream, stream}
+	return []costCase{into, decode, encode, encodeAny, intoStream, stream}
 }
 
 // fastest is what the fastest of 30 calls takes, in ns, and the bytes that it allocates.
