@@ -453,7 +453,7 @@ func TestPlain(t *testing.T) {
 	if err != nil || len(row) != 8 || len(base) != 8 {
 		t.Fatalf("%v and %v, %v", row, base, err)
 	}
-	// Of the least of the turns: a core shared with other work doubles the CPU time of most of them.
+	// Of the least of the turns: a core shared with other work doubles the CPU time of most.
 	if ratio := slices.Min(row) / slices.Min(base); ratio < 6 || ratio > 10 {
 		t.Errorf("%.2f times its baseline alone, want about 8: %.3g of %.3g ns", ratio, row, base)
 	}
