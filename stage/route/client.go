@@ -168,7 +168,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	if c.Requests != in.calls || c.WireIn < int64(in.bytes) {
 		return fmt.Errorf("the server saw %d requests in %d bytes, want %d in %d at least", c.Requests, c.WireIn, in.calls, in.bytes)
 	}
-	return in.exchange.Proven(c)
+	return in.exchange.Proven(in.seen, func() error { return errors.Join(in.Prepare(), in.Run(requests)) })
 }
 
 // sameMessages compares rows of a store with the first messages of a corpus.

@@ -2,11 +2,14 @@ package send
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -396,5 +399,63 @@ func TestFailureEndsTheServer(t *testing.T) {
 	}
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 		t.Errorf("server %d is still there", pid)
+	}
+}
+
+// lateWriter reports what it has written after the answer to it has come.
+type lateWriter struct {
+	net.Conn
+	late *atomic.Bool // the next time
+}
+
+func (w lateWriter) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	if w.late.Swap(false) {
+		time.Sleep(200 * time.Millisecond)
+	}
+	return n, err
+}
+
+// net/http gives up a connection whose request was written late, as its own writer tells it: that
+// is no row that makes a connection for each request.
+func TestExchangeOutlivesALateWriter(t *testing.T) {
+	p, err := NewProtocol("proto=http1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keeps := range []bool{true, false} {
+		server, err := greeter.Start(t.Context(), p.Server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Kill()
+		x, err := p.Dial(t.Context(), nil, server.Addr, server.Done())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		tr, late := x.client.(*httpClient).http.Transport.(*http.Transport), new(atomic.Bool)
+		tr.DisableKeepAlives = !keeps
+		dial := tr.DialContext
+		tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return lateWriter{conn, late}, err
+		}
+		call := func() error { return x.Call([]byte("hello"), func([]byte) error { return nil }) }
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+		late.Store(keeps)
+		if err := errors.Join(call(), call()); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := server.Counters(); err != nil || c.Conns < 2 {
+			t.Errorf("keeps %v: %d connections, want 2 at least; %v", keeps, c.Conns, err)
+		}
+		if err = x.Proven(server.Counters, call); keeps && err != nil {
+			t.Error(err)
+		} else if !keeps {
+			wantError(t, err, "2 connections and 2 TLS handshakes, want one that is kept")
+		}
 	}
 }
