@@ -41,11 +41,8 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	var trace *writeTrace
 	if _, ok := c.transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
 		defer limit.end()
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, limit.until)
-		defer cancel()
 		trace = new(writeTrace)
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ctx = httptrace.WithClientTrace(deadlineContext{ctx, limit.until}, &httptrace.ClientTrace{
 			GetConn:      func(string) { trace.traced.Store(true) },
 			WroteHeaders: func() { trace.headersWritten.Store(true) },
 		})

@@ -132,6 +132,23 @@ func (w *workload) parts(t testing.TB, name string, cfg Config, padding Padding)
 	}}
 }
 
+// takesAll answers each request at once.
+type takesAll struct{}
+
+func (takesAll) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// sent sends through a transport of one's own.
+func (w *workload) sent(t testing.TB, name string, cfg Config) operation {
+	cfg.Transport = takesAll{}
+	c, ctx := w.client(t, cfg), context.Background()
+	return operation{name, func(i int) error {
+		_, err := c.Send(ctx, w.subs[i%len(w.subs)], w.message, Options{TTL: time.Minute})
+		return err
+	}}
+}
+
 var (
 	keepRequest *http.Request
 	keepBytes   []byte

@@ -112,6 +112,7 @@ func TestAllocations(t *testing.T) {
 		{16, w.parts(t, "strict, parts", Config{}, PadNone())},
 		{9, w.request(t, "session, request", Config{Reuse: session}, PadNone())},
 		{4, w.parts(t, "session, parts", Config{Reuse: session}, PadNone())},
+		{23, w.sent(t, "session, sent", Config{Reuse: session})},
 		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToBlock(3994))},
 	} {
 		limit, op := c.limit, c.op

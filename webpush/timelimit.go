@@ -49,3 +49,18 @@ func (l *timeLimit) end() {
 		l.ctx = nil
 	}
 }
+
+// A deadlineContext tells the deadline at which the limit's own timer cancels it: one timer less
+// than context.WithDeadline, and six allocations.
+type deadlineContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline is the limit's, or the caller's if that is sooner.
+func (c deadlineContext) Deadline() (time.Time, bool) {
+	if sooner, ok := c.Context.Deadline(); ok && sooner.Before(c.deadline) {
+		return sooner, true
+	}
+	return c.deadline, true
+}
