@@ -84,7 +84,8 @@ func TestCounterOfAllThreads(t *testing.T) {
 	group.Wait()
 	after, ok2 := c.Count()
 	cpuAfter, _ := CPU()
-	if share := float64(after-before) / float64((cpuAfter - cpuBefore).Nanoseconds()); !ok || !ok2 || share < 0.9 || share > 1.1 {
+	// That clock runs on while a host has the processor. Without one of the threads it is 0.75.
+	if share := float64(after-before) / float64((cpuAfter - cpuBefore).Nanoseconds()); !ok || !ok2 || share < 0.9 || share > 1.5 {
 		t.Errorf("counted %d ns (%v, %v) where the process used %v", after-before, ok, ok2, cpuAfter-cpuBefore)
 	}
 }

@@ -33,10 +33,11 @@ func TestMonitorIsNotCounted(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	const code, with = 0, 1
 	var beyond [2][]float64
-	for range 40 {
+	for tries := 0; tries < 80 && len(beyond[code]) < 40; tries++ {
 		if _, err := unix.Read(pipe[0], make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
+		begun := time.Now()
 		own, err := clock(unix.CLOCK_THREAD_CPUTIME_ID)
 		if err != nil {
 			t.Fatal(err)
@@ -60,9 +61,15 @@ func TestMonitorIsNotCounted(t *testing.T) {
 		}
 		after[code], _ = CPUOfCode()
 		after[with], _ = CPU()
+		if time.Since(begun) > own*9/8 { // others had the processor, and the scheduler more to do
+			continue
+		}
 		for i := range beyond {
 			beyond[i] = append(beyond[i], float64(after[i]-before[i])/float64(own)-1)
 		}
+	}
+	if len(beyond[code]) < 10 {
+		t.Skip("the machine is too busy")
 	}
 	t.Logf("beyond the thread that runs the code, median: %.2f%%, with the monitor %.2f%%", 100*stats.Median(beyond[code]), 100*stats.Median(beyond[with]))
 	if got := stats.Median(beyond[code]); got > 0.01 || got < -0.005 {
