@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"postage/internal/proc"
 	"postage/record"
 )
 
@@ -171,9 +172,17 @@ func (c interrupted) Run(n int) error {
 
 // A batch takes as long where others have the processor most of the time: here 3750 operations.
 // By the clock it comes out at some 700.
+// Where they have nearly all of it, that is not told from waiting.
 func TestCalibrateWhereOthersWork(t *testing.T) {
 	w := &worker{instance: interrupted{new(int)}, value: record.ValueCost}
-	if answer, err := w.calibrate(batchTarget); err != nil || answer.N < 1500 {
+	before, _ := proc.CPU()
+	start := time.Now()
+	answer, err := w.calibrate(batchTarget)
+	spent, known := proc.CPU()
+	if share := float64(spent-before) / float64(time.Since(start)); err == nil && known && share < 2.0/mostWaited {
+		t.Skipf("the machine is too busy: the test had %.0f%% of a processor, where a fifth is meant", 100*share)
+	}
+	if err != nil || answer.N < 1500 {
 		t.Errorf("%+v, %v", answer, err)
 	}
 }
