@@ -21,9 +21,9 @@
 package claims
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"postage/internal/report"
 	"postage/internal/verdict"
@@ -53,33 +53,11 @@ const (
 	NoMore    = 1.02
 )
 
-// Claim is what a page says.
-type Claim struct {
-	Number int
-	Page   string
-	Stage  string // that it is about: "encode"
-	Text   string
-	// Why says what was wrong with the page, or what explains a difference.
-	Why string
-	// Measures are none where no stage measures them yet.
-	Measures []Measure
-}
-
-// Measure is a figure of a row as a multiple of the same figure of another.
-type Measure struct {
-	What      string
-	Row, Base string
-	// Published is the page's figure of Row divided by that of Base.
-	Published float64
-	// Implied says that the page has no such figures: Published is what its claim would
-	// mean for rows without the page's mistake.
-	Implied bool
-	// AtMost says that Published is the most that the claim allows, and anything below it is as
-	// good.
-	AtMost bool
-	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
-	Of report.Figure
-}
+// A claim and its measures are data in the form that is printed, which Check completes.
+type (
+	Claim   = report.Claim
+	Measure = report.ClaimMeasure
+)
 
 // Patterns select the rows that the claims are about, for `postage run`.
 func Patterns(all []Claim) []string {
@@ -106,16 +84,15 @@ func Check(all []Claim, runs []*record.Record) report.Claims {
 	}
 	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
 	for _, c := range all {
-		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why}
 		number := map[Verdict]int{}
 		own, held := 0, 0 // the page's own way
-		for _, m := range c.Measures {
-			r := report.ClaimMeasure{What: m.What, Of: cmp.Or(m.Of, report.Time), Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Implied: m.Implied}
-			verdict := NotMeasured
-			for i := 0; i < len(runs) && verdict == NotMeasured; i++ {
-				verdict = m.take(runs[i], results[i], &r)
+		c.Measures = slices.Clone(c.Measures)
+		for i := range c.Measures {
+			m, verdict := &c.Measures[i], NotMeasured
+			for r := 0; r < len(runs) && verdict == NotMeasured; r++ {
+				verdict = take(m, runs[r], results[r])
 			}
-			r.Verdict = string(verdict)
+			m.Verdict = string(verdict)
 			number[verdict]++
 			if !m.Implied {
 				own++
@@ -123,7 +100,6 @@ func Check(all []Claim, runs []*record.Record) report.Claims {
 					held++
 				}
 			}
-			out.Measures = append(out.Measures, r)
 		}
 		became := NotAvailable
 		for _, verdict := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
@@ -135,8 +111,8 @@ func Check(all []Claim, runs []*record.Record) report.Claims {
 		if became == Differs && own > 0 && held == own {
 			became = WasArtefact
 		}
-		out.Verdict, out.Like = string(became), like[became]
-		checked.List = append(checked.List, out)
+		c.Verdict, c.Like = string(became), like[became]
+		checked.List = append(checked.List, c)
 	}
 	return checked
 }
@@ -152,22 +128,22 @@ func byRow(run *record.Record) map[string]*verdict.Result {
 }
 
 // take fills in what a run says of the measure; it is not measured if a row has no figures.
-func (m *Measure) take(run *record.Record, rows map[string]*verdict.Result, r *report.ClaimMeasure) Verdict {
+func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdict {
 	switch m.Of {
 	case report.Allocs, report.Bytes:
 		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
 		if a == nil || b == nil {
 			return NotMeasured
 		}
-		r.Counts = &[2]int64{*a, *b}
-		return m.judgeCounts(*a, *b)
+		m.Counts = &[2]int64{*a, *b}
+		return judgeCounts(m, *a, *b)
 	}
 	here, ok := verdict.RatioOf(run, m.Row, m.Base)
 	if !ok {
 		return NotMeasured
 	}
-	r.Here = &here
-	return m.judge(here)
+	m.Here = &here
+	return judge(m, here)
 }
 
 func count(r *verdict.Result, of report.Figure) *int64 {
@@ -181,15 +157,15 @@ func count(r *verdict.Result, of report.Figure) *int64 {
 }
 
 // bounds are what a ratio may be to hold; most is by how much it may be above the most allowed.
-func (m *Measure) bounds(most float64) (low, high float64) {
+func bounds(m *Measure, most float64) (low, high float64) {
 	if m.AtMost {
 		return 0, m.Published * most
 	}
 	return m.Published / Tolerance, m.Published * Tolerance
 }
 
-func (m *Measure) judge(here verdict.Interval) Verdict {
-	low, high := m.bounds(NoMore)
+func judge(m *Measure, here verdict.Interval) Verdict {
+	low, high := bounds(m, NoMore)
 	switch {
 	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
 		return Undecided
@@ -202,8 +178,8 @@ func (m *Measure) judge(here verdict.Interval) Verdict {
 }
 
 // judgeCounts multiplies, as the base may allocate nothing.
-func (m *Measure) judgeCounts(row, base int64) Verdict {
-	low, high := m.bounds(1)
+func judgeCounts(m *Measure, row, base int64) Verdict {
+	low, high := bounds(m, 1)
 	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {
 		return Holds
 	}
