@@ -11,18 +11,6 @@ import (
 // found.
 const MinSegment = 5
 
-// ChangePoint is where the distribution of a series' values changed.
-type ChangePoint struct {
-	// Index is that of the first value after the change.
-	Index int
-	// Before and After are the medians of the values on either side, as far as the
-	// neighbouring change points.
-	Before, After float64
-	// P is the probability of a change as clear as this anywhere in a series of this
-	// length in which nothing changed, at most.
-	P float64
-}
-
 // ChangePoints finds where the distribution of the values of a series changed, such as a
 // row's ratio from run to run. In a series without change it finds one with at most about
 // the probability level (0.05: in one of 20 series).
@@ -53,7 +41,7 @@ type ChangePoint struct {
 // analysis of multivariate data", Journal of the American Statistical Association 109
 // (2014); Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika 110
 // (2023), for the windows.
-func ChangePoints(x []float64, level float64) []ChangePoint {
+func ChangePoints(x []float64, level float64) []Change {
 	d := divide(x, level)
 	for n := math.MaxInt; len(d.found) > 0 && len(d.found) < n; {
 		n = len(d.found)
@@ -63,17 +51,12 @@ func ChangePoints(x []float64, level float64) []ChangePoint {
 		}
 		d = divide(whitened(x, cuts), level)
 	}
-	points := make([]ChangePoint, 0, len(d.found))
+	all := make([]Change, 0, len(d.found))
 	for i, f := range d.found {
 		from, to := d.neighbours(i)
-		points = append(points, ChangePoint{
-			Index:  f.at,
-			Before: stats.Median(x[from:f.at]),
-			After:  stats.Median(x[f.at:to]),
-			P:      math.Exp(f.logP),
-		})
+		all = append(all, Change{f.at, stats.Median(x[from:f.at]), stats.Median(x[f.at:to]), math.Exp(f.logP)})
 	}
-	return points
+	return all
 }
 
 // divide finds the changes of a series of uncorrelated values.

@@ -159,7 +159,7 @@ func TestChangePointsFindsPlantedSteps(t *testing.T) {
 			// a false change beside the true ones.
 			right := len(points) == len(test.want)
 			for i := 0; right && i < len(points); i++ {
-				right = math.Abs(float64(points[i].Index-test.want[i])) <= 10 && points[i].P <= 0.05
+				right = math.Abs(float64(points[i].Point-test.want[i])) <= 10 && points[i].P <= 0.05
 			}
 			if right {
 				found++
@@ -188,10 +188,10 @@ func TestChangePointsProperties(t *testing.T) {
 		}
 		last := 0
 		for _, p := range points {
-			if p.Index-last < MinSegment || p.P <= 0 || p.P > 0.05 {
+			if p.Point-last < MinSegment || p.P <= 0 || p.P > 0.05 {
 				t.Fatalf("%+v after %d", p, last)
 			}
-			last = p.Index
+			last = p.Point
 		}
 		if len(points) > 0 && len(x)-last < MinSegment {
 			t.Fatalf("%d of %d", last, len(x))
@@ -201,7 +201,7 @@ func TestChangePointsProperties(t *testing.T) {
 		for i, v := range x {
 			scaled[i] = 8*v + 1024 // which rounds as v does
 		}
-		if mapped := ChangePoints(scaled, 0.05); !slices.EqualFunc(mapped, points, func(a, b ChangePoint) bool { return a.Index == b.Index }) {
+		if mapped := ChangePoints(scaled, 0.05); !slices.EqualFunc(mapped, points, func(a, b Change) bool { return a.Point == b.Point }) {
 			t.Fatalf("%v, in another unit %v", points, mapped)
 		}
 	})

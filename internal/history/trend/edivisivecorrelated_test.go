@@ -33,7 +33,7 @@ func TestChangePointsCorrelated(t *testing.T) {
 			}
 		}
 		for _, p := range trend.ChangePoints(x, 0.05) {
-			found = found || p.Index > n/2-5 && p.Index < n/2+5 && p.After > p.Before
+			found = found || p.Point > n/2-5 && p.Point < n/2+5 && p.After > p.Before
 		}
 		return found
 	}

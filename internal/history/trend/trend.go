@@ -72,15 +72,17 @@ type Segment struct {
 	Anchor Anchor `json:"anchor,omitzero"`
 }
 
-// Change is where a row became faster or slower.
+// Change is where a row became faster or slower, or a series of values changed.
 type Change struct {
-	// Point is the index of the first point after it.
+	// Point is the index of the first point, or value, after it.
 	Point int `json:"index"`
-	// Before and After are the medians of the ratios on either side, as far as the
+	// Before and After are the medians of the ratios, or values, on either side, as far as the
 	// neighbouring changes or the segment's ends.
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	P      float64 `json:"p"`
+	// P is the probability of a change as clear as this anywhere in a segment of this length in
+	// which nothing changed, at most.
+	P float64 `json:"p"`
 }
 
 // Factor is the time after the change divided by that before: 1.1 is 10% slower.
@@ -111,11 +113,11 @@ func changes(points []Point, s Segment) []Change {
 			at = append(at, i)
 		}
 	}
-	var out []Change
-	for _, c := range ChangePoints(logs, Level) {
-		out = append(out, Change{Point: at[c.Index], Before: math.Exp(c.Before), After: math.Exp(c.After), P: c.P})
+	all := ChangePoints(logs, Level)
+	for i, c := range all {
+		all[i] = Change{at[c.Point], math.Exp(c.Before), math.Exp(c.After), c.P}
 	}
-	return out
+	return all
 }
 
 // Last is the trend of the last n points, with those of the changes found over all points
