@@ -14,8 +14,13 @@ import (
 	"postage/lab"
 )
 
-// screen draws a few lines on a terminal, again and again in the same place.
-type screen struct {
+// view shows on standard error how a run is going: a few lines that are redrawn in the same place
+// on a terminal, otherwise one line for each case that is finished, and one whenever nothing was
+// printed for some time.
+//
+// It draws when the conductor calls it, which is never during a batch, and has no goroutine of its
+// own: a view with a clock would take time from what is measured.
+type view struct {
 	w     io.Writer
 	live  bool // it is a terminal
 	width int
@@ -23,37 +28,37 @@ type screen struct {
 	last  time.Time
 }
 
-func newScreen(w io.Writer) screen {
-	s := screen{w: w, live: isTerminal(w), width: 80}
-	if f, ok := w.(*os.File); ok && s.live {
+func newView(w io.Writer) *view {
+	v := &view{w: w, live: isTerminal(w), width: 80}
+	if !v.live {
+		v.last = time.Now()
+	} else if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
-			s.width = width
+			v.width = width
 		}
 	}
-	return s
+	return v
 }
 
 // draw replaces what is drawn.
-func (s *screen) draw(lines ...string) {
-	s.erase()
+func (v *view) draw(lines ...string) {
+	v.erase()
 	for _, line := range lines {
-		if runes := []rune(line); len(runes) >= s.width {
-			line = string(runes[:s.width-1])
+		if runes := []rune(line); len(runes) >= v.width {
+			line = string(runes[:v.width-1])
 		}
-		fmt.Fprintln(s.w, line)
+		fmt.Fprintln(v.w, line)
 	}
-	s.drawn = len(lines)
+	v.drawn = len(lines)
 }
 
 // erase removes what is drawn.
-func (s *screen) erase() {
-	if s.drawn > 0 {
-		fmt.Fprintf(s.w, "\x1b[%dA\x1b[J", s.drawn)
-		s.drawn = 0
+func (v *view) erase() {
+	if v.drawn > 0 {
+		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
+		v.drawn = 0
 	}
 }
-
-func (s *screen) close() { s.erase() }
 
 // bar draws a share, 0 to 1, as a bar.
 func bar(share float64) string {
@@ -67,22 +72,6 @@ const redrawEvery = 200 * time.Millisecond
 
 // lineEvery is how often a view that is not on a terminal prints a line at least.
 const lineEvery = 15 * time.Second
-
-// view shows on standard error how a run is going: a few lines that are redrawn on a terminal,
-// otherwise one line for each case that is finished, and one whenever nothing was printed for some
-// time.
-//
-// It draws when the conductor calls it, which is never during a batch, and has no goroutine of its
-// own: a view with a clock would take time from what is measured.
-type view struct{ screen }
-
-func newView(w io.Writer) *view {
-	v := &view{newScreen(w)}
-	if !v.live {
-		v.last = time.Now()
-	}
-	return v
-}
 
 func (v *view) observe(s lab.Status) {
 	if s.Finished {

@@ -128,7 +128,7 @@ func (s *loadSeconds) targets(r *load.Result) {
 
 // close ends the files and returns what went wrong with them.
 func (s *loadSeconds) close() error {
-	s.live.close()
+	s.live.erase()
 	err := errors.Join(s.failed, s.export.close())
 	for _, f := range s.files {
 		err = errors.Join(err, f.Close())

@@ -303,7 +303,7 @@ func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, r
 	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
-	defer view.close()
+	defer view.erase()
 	conductor.Environment = environment
 	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
 	conductor.Observe = func(s lab.Status) {
