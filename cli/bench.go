@@ -353,8 +353,7 @@ const mostProfiled = 10
 // functions moved.
 func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
 	profiled := 0
-	for i := range changes.Rows {
-		r := &changes.Rows[i]
+	for _, r := range changes.Rows {
 		if !report.BenchChanged(r) {
 			continue
 		}

@@ -203,8 +203,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 			squares, widths float64
 		}{}
 	}
-	for i := range c.Rows {
-		row := &c.Rows[i]
+	for _, row := range c.Rows {
 		spread := 0.0
 		if row.Spread != nil {
 			spread = *row.Spread
@@ -227,8 +226,8 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 // regressed counts the rows that regressed: all, or those of the name if it is not "".
 func (r *realRuns) regressed(c *verdict.Changes, name string) int {
 	n := 0
-	for i := range c.Rows {
-		if row := &c.Rows[i]; row.Outcome == verdict.Regressed && (name == "" || name == row.New.Row.Name) {
+	for _, row := range c.Rows {
+		if row.Outcome == verdict.Regressed && (name == "" || name == row.New.Row.Name) {
 			n++
 		}
 	}

@@ -25,7 +25,7 @@ func TestNew(t *testing.T) {
 	model := func() *cost.Model {
 		var cases []cost.Case
 		for _, c := range verdict.Analyze(rec).Cases {
-			cases = append(cases, cost.Case{&c, rec})
+			cases = append(cases, cost.Case{c, rec})
 		}
 		return cost.New([]cost.Stage{{Name: "other"}, stage}, cases)
 	}

@@ -83,17 +83,17 @@ type adder struct {
 	name         string
 	tx           *sql.Tx
 	run, content string // digests
-	cases        []verdict.CaseResult
+	cases        []*verdict.CaseResult
 	done         Addition
 }
 
 // analyze finds the record's figures.
 func (a *adder) analyze() error {
 	a.cases = verdict.Analyze(a.rec).Cases
-	for i := range a.cases {
+	for _, c := range a.cases {
 		// A contender of another revision is named after that revision, and does not recur.
-		a.cases[i].Rows = slices.DeleteFunc(a.cases[i].Rows, func(r *verdict.Result) bool { return r.Row.OldOf != "" })
-		for _, r := range a.cases[i].Rows {
+		c.Rows = slices.DeleteFunc(c.Rows, func(r *verdict.Result) bool { return r.Row.OldOf != "" })
+		for _, r := range c.Rows {
 			if r.NSOp == nil {
 				a.done.Without++
 			} else {
@@ -159,16 +159,16 @@ func (a *adder) add(ctx context.Context) error {
 		return err
 	}
 	defer figure.Close()
-	for i := range a.cases {
-		anchor, err := a.anchor(ctx, &a.cases[i])
+	for _, c := range a.cases {
+		anchor, err := a.anchor(ctx, c)
 		if err != nil {
 			return err
 		}
-		for _, r := range a.cases[i].Rows {
+		for _, r := range c.Rows {
 			if r.NSOp == nil {
 				continue
 			}
-			values, err := a.figure(&a.cases[i], r, anchor)
+			values, err := a.figure(c, r, anchor)
 			if err != nil {
 				return err
 			}

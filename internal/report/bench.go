@@ -32,9 +32,7 @@ type benchmarks struct {
 func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	b := &benchmarks{rec: rec, changes: c}
 	units := map[string]bool{}
-	a := verdict.Analyze(rec)
-	for i := range a.Cases {
-		one := &a.Cases[i]
+	for _, one := range verdict.Analyze(rec).Cases {
 		if one.Baseline == nil || one.Baseline.NSOp == nil {
 			b.failed = append(b.failed, benchmarkName(one.Name)+": "+unmeasured(cmp.Or(one.Baseline, one.Rows[0])))
 			continue
@@ -50,8 +48,8 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	if c == nil {
 		return b
 	}
-	for i := range c.Rows {
-		if r := &c.Rows[i]; len(c.Rows) <= fewBenchmarks || BenchChanged(r) {
+	for _, r := range c.Rows {
+		if len(c.Rows) <= fewBenchmarks || BenchChanged(r) {
 			b.shown = append(b.shown, r)
 		} else {
 			b.folded = append(b.folded, r)
@@ -159,10 +157,9 @@ func (b *benchmarks) summary() []string {
 			words.Counted(n, "benchmark"), same, n-same, seen(worst)))
 	}
 	sum, square := 0.0, 0.0
-	for i := range b.changes.Rows {
-		r := &b.changes.Rows[i].Ratio
-		sum += math.Log(r.Value)
-		half := math.Log(r.High/r.Low) / 2
+	for _, r := range b.changes.Rows {
+		sum += math.Log(r.Ratio.Value)
+		half := math.Log(r.Ratio.High/r.Ratio.Low) / 2
 		square += half * half
 	}
 	n := float64(len(b.changes.Rows))

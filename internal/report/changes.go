@@ -24,7 +24,7 @@ func Changes(w io.Writer, c *verdict.Changes, form Form) error {
 		d.recipe(c)
 		d.printf("\n")
 	}
-	d.changes(c, changed(c, nil))
+	d.changes(c, c.Rows)
 	return d.writeTo(w)
 }
 
@@ -37,7 +37,7 @@ func (d *doc) changes(c *verdict.Changes, rows []*verdict.Change) {
 			d.printf("\n")
 		}
 	} else {
-		for _, of := range byCase(rows) {
+		for _, of := range byCase(rows, newRow) {
 			d.lines(bold, "", of[0].New.Row.Case, "  ")
 			table(d, changeColumns(c, false), of, paint)
 			for _, r := range of {
@@ -59,10 +59,10 @@ func (d *doc) changes(c *verdict.Changes, rows []*verdict.Change) {
 }
 
 // byCase are rows in groups, one a case, in the order in which the cases are first met.
-func byCase(rows []*verdict.Change) (groups [][]*verdict.Change) {
+func byCase[R any](rows []R, of func(R) *record.Row) (groups [][]R) {
 	at := map[string]int{}
 	for _, r := range rows {
-		name := r.New.Row.Case
+		name := of(r).Case
 		if _, ok := at[name]; !ok {
 			at[name] = len(groups)
 			groups = append(groups, nil)
@@ -71,6 +71,9 @@ func byCase(rows []*verdict.Change) (groups [][]*verdict.Change) {
 	}
 	return groups
 }
+
+// newRow is the new version of a row that is compared.
+func newRow(r *verdict.Change) *record.Row { return r.New.Row }
 
 // recipe prints what to do about an inconclusive comparison.
 func (d *doc) recipe(c *verdict.Changes) {
@@ -95,23 +98,14 @@ func Gate(w io.Writer, c *verdict.Changes, form Form) error {
 	d.recipe(c)
 	d.paragraph("", headline(c))
 	var why []string
-	for _, r := range changed(c, func(r *verdict.Change) bool { return r.Outcome == verdict.Regressed }) {
-		why = append(why, r.New.Row.Name+" "+explain(c, r))
-	}
-	d.paragraph("- ", why...)
-	d.changes(c, changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
-	return d.writeTo(w)
-}
-
-// changed are the rows for which wanted holds, all if it is nil.
-func changed(c *verdict.Changes, wanted func(*verdict.Change) bool) []*verdict.Change {
-	var rows []*verdict.Change
-	for i := range c.Rows {
-		if wanted == nil || wanted(&c.Rows[i]) {
-			rows = append(rows, &c.Rows[i])
+	for _, r := range c.Rows {
+		if r.Outcome == verdict.Regressed {
+			why = append(why, r.New.Row.Name+" "+explain(c, r))
 		}
 	}
-	return rows
+	d.paragraph("- ", why...)
+	d.changes(c, slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed }))
+	return d.writeTo(w)
 }
 
 // headline is the comparison in a sentence: how many rows came to what, and under which thresholds
@@ -122,8 +116,7 @@ func headline(c *verdict.Changes) string {
 		named = []string{"slower", "faster", "same", "undecided", "with larger counts"}
 	}
 	least, most := math.Inf(1), 0.0
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		switch {
 		case c.Paired:
 			number[string(r.Outcome)]++
@@ -167,7 +160,7 @@ func across(c *verdict.Changes, separator string) string {
 
 func method(c *verdict.Changes) string {
 	counts := fmt.Sprintf("allocs %s, bytes %s, size %s", percent(c.Limits.Allocs), percent(c.Limits.Bytes), percent(c.Limits.Size))
-	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.New.InstructionsOp != nil }) {
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.New.InstructionsOp != nil }) {
 		counts += ", instructions " + percent(c.Limits.Instructions)
 	}
 	if !c.Paired {
@@ -176,7 +169,7 @@ func method(c *verdict.Changes) string {
 			"by the estimate 14 had (docs/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
-	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.Spread != nil }) {
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.Spread != nil }) {
 		how += ", over function layouts"
 	}
 	if c.Limits.OrSeen {
@@ -216,7 +209,7 @@ func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
 	} else {
 		columns = append(columns, texts("anchor", func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }).when(ifRoom))
 	}
-	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return layoutMatters(&r) }) {
+	if slices.ContainsFunc(c.Rows, layoutMatters) {
 		columns = append(columns, figures("layouts", func(r *verdict.Change) string {
 			if r.Spread == nil {
 				return ""

@@ -36,8 +36,7 @@ type (
 func changesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{Version: 2, Outcome: c.Outcome(), Recipe: c.Recipe(), Changes: c}
 	out.Machines.Old, out.Machines.New = &c.Old.Machine, &c.New.Machine
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		out.Rows = append(out.Rows, jsonChange{r.New.Row.Name, r, r.Old.NSOp.Value, r.New.NSOp.Value, r.Old.Blocks, r.New.Blocks, explain(c, r), c.AcrossMachines})
 	}
 	return writeJSON(w, out)

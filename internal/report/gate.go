@@ -40,7 +40,7 @@ type (
 // that regressed is a failure, an inconclusive one an error, one not gated is skipped.
 func GateJUnit(w io.Writer, c *verdict.Changes) error {
 	out := junitSuites{Name: "postage gate"}
-	for _, rows := range byCase(changed(c, nil)) {
+	for _, rows := range byCase(c.Rows, newRow) {
 		suite := junitSuite{Name: rows[0].New.Row.Case, Tests: len(rows)}
 		for _, r := range rows {
 			test := junitCase{Class: suite.Name, Name: r.New.Row.Contender}

@@ -161,8 +161,8 @@ func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []cost.Stage
 }
 
 func casesOf(a *verdict.Analysis, rec *record.Record, stages []cost.Stage) (cases []*caseOfRun) {
-	for i := range a.Cases {
-		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))
+	for _, c := range a.Cases {
+		cases = append(cases, newCaseOfRun(c, rec, stages))
 	}
 	return cases
 }
@@ -183,8 +183,7 @@ func newPage(contents Contents) *page {
 	for _, run := range runs {
 		rec := run.Record
 		a := verdict.Analyze(rec)
-		for i := range a.Cases {
-			c := &a.Cases[i]
+		for _, c := range a.Cases {
 			id := slug(c.Name)
 			if ids[id]++; ids[id] > 1 {
 				id = fmt.Sprintf("%s-%d", id, ids[id])

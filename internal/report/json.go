@@ -175,8 +175,8 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 		out.Self = &jsonSelf{self.OverheadNS, self.PeakBytes, rec.Run.Elapsed.Seconds()}
 	}
 	rows := map[string]jsonRow{}
-	for i := range a.Cases {
-		for _, r := range a.Cases[i].Rows {
+	for _, c := range a.Cases {
+		for _, r := range c.Rows {
 			rows[r.Row.Name] = newJSONRow(r)
 		}
 	}

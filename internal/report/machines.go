@@ -25,14 +25,8 @@ func Machines(w io.Writer, m *verdict.Machines, form Form) error {
 	if !d.Markdown {
 		d.printf("\n")
 	}
-	var rows []*verdict.MachinesRow
-	for i := range m.Rows {
-		rows = append(rows, &m.Rows[i])
-		if i+1 < len(m.Rows) && m.Rows[i+1].Row.Case == m.Rows[i].Row.Case {
-			continue
-		}
+	for _, rows := range byCase(m.Rows, func(r *verdict.MachinesRow) *record.Row { return r.Row }) {
 		d.machinesCase(m, rows)
-		rows = nil
 	}
 	for i, rec := range m.Records {
 		d.item(m.Names[i], rec.Machine.Identity())
@@ -85,8 +79,7 @@ func (d *doc) machinesCase(m *verdict.Machines, rows []*verdict.MachinesRow) {
 // machinesHeadline is the comparison in a sentence. Floors are not counted.
 func machinesHeadline(m *verdict.Machines) string {
 	rows, apart, opposed, open := 0, 0, 0, 0
-	for i := range m.Rows {
-		r := &m.Rows[i]
+	for _, r := range m.Rows {
 		if r.Row.Role != record.RoleContender {
 			continue
 		}
@@ -214,8 +207,7 @@ func machinesJSON(w io.Writer, m *verdict.Machines) error {
 	for i, rec := range m.Records {
 		out.Machines = append(out.Machines, jsonNamed{m.Names[i], &rec.Machine})
 	}
-	for i := range m.Rows {
-		r := &m.Rows[i]
+	for _, r := range m.Rows {
 		row := jsonAcrossRow{Name: r.Row.Name, Case: r.Row.Case, Contender: r.Row.Contender, Role: r.Row.Role, MachinesRow: r}
 		for j, on := range r.Results {
 			row.On = append(row.On, jsonOnMachine{Machine: m.Names[j]})

@@ -42,8 +42,8 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 	if form.Markdown {
 		d.printf("%s\n\n", legend)
 	}
-	for i := range a.Cases {
-		d.caseTable(&a.Cases[i])
+	for _, c := range a.Cases {
+		d.caseTable(c)
 		d.printf("\n")
 	}
 	d.marked("warning:", a.Warnings...)

@@ -35,8 +35,7 @@ func sight(a *verdict.Analysis, rec *record.Record) (lines []string) {
 	var seen []*verdict.CaseResult // the sharpest first
 	var unseen, cannot []string
 	spoken := func(c *verdict.CaseResult) string { return strings.ReplaceAll(c.Name, "/", " ") }
-	for i := range a.Cases {
-		c := &a.Cases[i]
+	for _, c := range a.Cases {
 		if half := c.Widest(); math.IsInf(half, 0) || c.Unmeasured() != "" {
 			unseen = append(unseen, spoken(c))
 		} else if half > 0 {

@@ -16,7 +16,7 @@ import (
 
 // Analysis is what a record says, case by case.
 type Analysis struct {
-	Cases    []CaseResult
+	Cases    []*CaseResult
 	Warnings []string
 }
 
@@ -93,8 +93,8 @@ func Analyze(rec *record.Record) *Analysis {
 	for _, name := range rec.Cases() {
 		a.Cases = append(a.Cases, AnalyzeCase(rec, name))
 	}
-	for i := range a.Cases {
-		for _, w := range []string{a.Cases[i].doubt(), a.Cases[i].disagreement()} {
+	for _, c := range a.Cases {
+		for _, w := range []string{c.doubt(), c.disagreement()} {
 			if w != "" {
 				a.Warnings = append(a.Warnings, w)
 			}
@@ -104,9 +104,9 @@ func Analyze(rec *record.Record) *Analysis {
 }
 
 // AnalyzeCase is Analyze of one case.
-func AnalyzeCase(rec *record.Record, name string) CaseResult {
+func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 	f := newFigured(rec, name)
-	c := CaseResult{Name: name, Blocks: len(f.blocks), figured: f}
+	c := &CaseResult{Name: name, Blocks: len(f.blocks), figured: f}
 	for _, row := range f.rows {
 		result := f.figures(row)
 		c.Rows = append(c.Rows, result)

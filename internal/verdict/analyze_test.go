@@ -21,8 +21,7 @@ func oneCase(t *testing.T, seed uint64, change func(*recordtest.Run)) (*record.R
 		change(r)
 	}
 	rec := r.Record()
-	c := verdict.AnalyzeCase(rec, case0)
-	return rec, &c
+	return rec, verdict.AnalyzeCase(rec, case0)
 }
 
 // The figures of a record whose truth is known: base takes 1000 ns, a 300, c 2000, the
@@ -79,7 +78,7 @@ func TestAnalyze(t *testing.T) {
 func TestAnalyzeWhatFailed(t *testing.T) {
 	rec, _ := oneCase(t, 2, nil)
 	rec.Row(case0 + "/codec=a").Proof = record.ProofFailed.Because("decoded 7, want 8")
-	c := &verdict.Analyze(rec).Cases[0]
+	c := verdict.Analyze(rec).Cases[0]
 	a := c.Of("codec=a")
 	if a.NSOp != nil || a.Ratio != nil || a.AllocsOp != nil || a.Metrics != nil || a.Reason() != "failed: decoded 7, want 8" || c.Rows[len(c.Rows)-1] != a {
 		t.Errorf("%+v", a)

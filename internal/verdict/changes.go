@@ -45,7 +45,7 @@ type Changes struct {
 	Limits   Thresholds `json:"thresholds"`
 	// Rows are those with figures in both records, but for controls and floors: the
 	// most important first.
-	Rows []Change
+	Rows []*Change
 	// Unmatched are the rows with figures in one of the records only.
 	Unmatched []Unmatched `json:"unmatched"`
 	// AcrossMachines reports that the records are from different machines: then nothing here says
@@ -108,8 +108,8 @@ type Unmatched struct {
 // judge gives each row a verdict and sorts the rows.
 func (c *Changes) judge(margin float64) {
 	var p []float64
-	for i := range c.Rows {
-		p = append(p, c.Rows[i].test.P)
+	for _, r := range c.Rows {
+		p = append(p, r.test.P)
 	}
 	single := c.Paired && c.New.Run.Layouts == 1 && c.Limits.Time < oneLayout
 	if single && len(c.Rows) > 0 {
@@ -162,8 +162,7 @@ func ratioOf(s *stats.Shift) Interval { return Interval{s.Value, s.Low, s.High}.
 func caseResults(rec *record.Record) map[string]*CaseResult {
 	cases := map[string]*CaseResult{}
 	for _, name := range rec.Cases() {
-		c := AnalyzeCase(rec, name)
-		cases[name] = &c
+		cases[name] = AnalyzeCase(rec, name)
 	}
 	return cases
 }
@@ -240,9 +239,9 @@ func whole(totals []int64, n int) []float64 {
 }
 
 // byImportance puts rows that need attention first, the largest change first among them.
-func byImportance(a, b Change) int {
+func byImportance(a, b *Change) int {
 	rank := map[Outcome]int{Regressed: 0, Inconclusive: 1, Passed: 2, NotGated: 3}
-	size := func(c Change) float64 {
+	size := func(c *Change) float64 {
 		if c.Outcome == Passed {
 			return -math.Abs(c.test.Value)
 		}
@@ -259,8 +258,8 @@ func (c *Changes) Outcome() Outcome {
 	} else if c.Untimed > 0 {
 		worst = Inconclusive
 	}
-	for i := range c.Rows {
-		switch c.Rows[i].Outcome {
+	for _, r := range c.Rows {
+		switch r.Outcome {
 		case Regressed:
 			return Regressed
 		case Inconclusive:

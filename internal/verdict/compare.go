@@ -44,8 +44,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 		from := len(c.Rows)
 		c.match(oldCases[name], newCases[name])
 		base := c.baseline(oldCases[name], newCases[name])
-		for i := from; i < len(c.Rows); i++ {
-			row := &c.Rows[i]
+		for _, row := range c.Rows[from:] {
 			values := func(c *CaseResult, r *Result) []float64 { return absolute(c.figured.rec, r.Row) }
 			if base != "" && base != row.New.Row.Contender {
 				row.Anchor = base
@@ -55,8 +54,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 		}
 	}
 	c.judge(adviceMargin)
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		if r.Seen, r.Threshold = math.NaN(), math.NaN(); r.Anchor == "" || r.Verdict == Same {
 			r.Verdict = Undecided
 		}
@@ -118,7 +116,7 @@ func (c *Changes) add(name string, old, new *Result) {
 	inOld, inNew := old != nil && old.NSOp != nil, new != nil && new.NSOp != nil
 	switch {
 	case inOld && inNew:
-		c.Rows = append(c.Rows, Change{Old: old, New: new, Counts: c.counts(old, new)})
+		c.Rows = append(c.Rows, &Change{Old: old, New: new, Counts: c.counts(old, new)})
 	case inOld:
 		c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(new), true})
 	case inNew:

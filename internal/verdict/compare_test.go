@@ -13,9 +13,9 @@ import (
 
 func change(t *testing.T, c *verdict.Changes, row string) *verdict.Change {
 	t.Helper()
-	for i := range c.Rows {
-		if c.Rows[i].New.Row.Name == row {
-			return &c.Rows[i]
+	for _, r := range c.Rows {
+		if r.New.Row.Name == row {
+			return r
 		}
 	}
 	t.Fatalf("no row %s", row)

@@ -18,7 +18,7 @@ type Machines struct {
 	Records []*record.Record
 	// Rows are those that some record has figures of, but for controls; baselines come first in
 	// their case.
-	Rows     []MachinesRow
+	Rows     []*MachinesRow
 	Warnings []string
 }
 
@@ -38,31 +38,30 @@ type MachinesRow struct {
 // CompareMachines compares what records say of the rows that they have in common.
 func CompareMachines(names []string, records []*record.Record) *Machines {
 	m := &Machines{Names: names, Records: records}
-	places := map[string]int{} // in m.Rows
+	rows := map[string]*MachinesRow{}
 	for i, rec := range records {
 		a := Analyze(rec)
 		for _, w := range a.Warnings {
 			m.Warnings = append(m.Warnings, names[i]+": "+w)
 		}
-		for j := range a.Cases {
-			for _, r := range a.Cases[j].Rows {
+		for _, c := range a.Cases {
+			for _, r := range c.Rows {
 				if r.Row.Role == record.RoleControl || r.Row.OldOf != "" {
 					continue
 				}
-				place, known := places[r.Row.Name]
-				if !known {
-					place = len(m.Rows)
-					places[r.Row.Name] = place
-					m.Rows = append(m.Rows, MachinesRow{Row: r.Row, Results: make([]*Result, len(records)), Baselines: make([]string, len(records))})
+				row := rows[r.Row.Name]
+				if row == nil {
+					row = &MachinesRow{Row: r.Row, Results: make([]*Result, len(records)), Baselines: make([]string, len(records))}
+					rows[r.Row.Name], m.Rows = row, append(m.Rows, row)
 				}
-				m.Rows[place].Results[i] = r
-				if b := a.Cases[j].Baseline; b != nil {
-					m.Rows[place].Baselines[i] = b.Row.Contender
+				row.Results[i] = r
+				if c.Baseline != nil {
+					row.Baselines[i] = c.Baseline.Row.Contender
 				}
 			}
 		}
 	}
-	m.Rows = slices.DeleteFunc(m.Rows, func(r MachinesRow) bool {
+	m.Rows = slices.DeleteFunc(m.Rows, func(r *MachinesRow) bool {
 		return !slices.ContainsFunc(r.Results, func(r *Result) bool { return r != nil && r.NSOp != nil })
 	})
 	order := map[string]int{}
@@ -72,11 +71,11 @@ func CompareMachines(names []string, records []*record.Record) *Machines {
 		}
 	}
 	first := map[record.Role]int{record.RoleBaseline: -1}
-	slices.SortStableFunc(m.Rows, func(a, b MachinesRow) int {
+	slices.SortStableFunc(m.Rows, func(a, b *MachinesRow) int {
 		return cmp.Or(order[a.Row.Case]-order[b.Row.Case], first[a.Row.Role]-first[b.Row.Role])
 	})
-	for i := range m.Rows {
-		m.Rows[i].judge()
+	for _, r := range m.Rows {
+		r.judge()
 	}
 	m.doubts()
 	return m
@@ -111,8 +110,8 @@ func (r *MachinesRow) mixed() bool {
 // doubts warns of records that differ in more than the machine.
 func (m *Machines) doubts() {
 	mixed := map[string]bool{} // cases
-	for i := range m.Rows {
-		if r := &m.Rows[i]; r.mixed() && !mixed[r.Row.Case] {
+	for _, r := range m.Rows {
+		if r.mixed() && !mixed[r.Row.Case] {
 			mixed[r.Row.Case] = true
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%s: its baseline is not the same everywhere (%s): its ratios are not compared", r.Row.Case, strings.Join(r.Baselines, ", ")))
 		}

@@ -29,8 +29,8 @@ func TestMachinesAreComparedByRatios(t *testing.T) {
 	a, b, third := onMachine(1, 1, nil), onMachine(2, 3, map[string]float64{"codec=b": 1.5, "codec=c": 0.4}), onMachine(3, 1, nil)
 	m := verdict.CompareMachines([]string{"a", "b", "third"}, []*record.Record{a, b, third})
 	rows := map[string]*verdict.MachinesRow{}
-	for i := range m.Rows {
-		rows[m.Rows[i].Row.Contender] = &m.Rows[i]
+	for _, r := range m.Rows {
+		rows[r.Row.Contender] = r
 	}
 	if m.Rows[0].Row.Contender != "codec=base" || len(m.Rows) != 6 || rows["codec=control"] != nil {
 		t.Errorf("%d rows, first %s: want the baseline first, and no control", len(m.Rows), m.Rows[0].Row.Contender)
@@ -65,8 +65,8 @@ func TestMachinesDoubts(t *testing.T) {
 	}
 	b.Run.Seed, b.Run.Program, b.Machine.Go = 2, "other", "go1.27.0"
 	m := verdict.CompareMachines([]string{"a", "b"}, []*record.Record{a, b})
-	for i := range m.Rows {
-		if r := &m.Rows[i]; r.Row.Contender == "codec=b" && (r.Apart != 1 || r.Results[1].NSOp != nil || r.Results[0].Ratio == nil) {
+	for _, r := range m.Rows {
+		if r.Row.Contender == "codec=b" && (r.Apart != 1 || r.Results[1].NSOp != nil || r.Results[0].Ratio == nil) {
 			t.Errorf("%+v", r)
 		}
 	}

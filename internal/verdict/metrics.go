@@ -34,8 +34,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	var all []*MetricChange
 	var p []float64
 	level := familyLevel / float64(max(1, len(c.Rows)))
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
 			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
 				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided})

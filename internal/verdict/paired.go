@@ -55,8 +55,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	few := 0
 	c.testPaired(cases)
 	c.compareMetrics(cases)
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		r.Anchor = AnchorRounds
 		if len(rec.BlocksOf(r.New.Row.Case)) < stats.MinBlocks {
 			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
@@ -74,8 +73,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 // testPaired tests each row's cost, mean CPU time and wall time.
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	var costs, means, walls []stats.Grouped
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for _, r := range c.Rows {
 		p := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
 		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
 		var mean stats.Grouped
@@ -88,8 +86,7 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	tests, spreads := stats.Moderated(costs, level, familyLevel)
 	byMean, _ := stats.Moderated(means, level, familyLevel)
 	byWall, _ := stats.Moderated(walls, level, familyLevel)
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	for i, r := range c.Rows {
 		r.test = tests[i]
 		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
 			r.Spread = &spreads[i]

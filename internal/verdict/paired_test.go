@@ -75,8 +75,7 @@ func TestSlowdownRegresses(t *testing.T) {
 		found := 0
 		for i := range 100 {
 			c := verdict.ComparePaired(paired(rng, 6, layouts, spread, map[string]float64{slow: 1.05}), verdict.DefaultThresholds())
-			for j := range c.Rows {
-				row := &c.Rows[j]
+			for j, row := range c.Rows {
 				switch {
 				case row.Outcome != verdict.Regressed:
 				case row.New.Row.Name == slow && j == 0:

@@ -18,8 +18,8 @@ func (c *Changes) Recipe() string {
 	}
 	all := len(c.Rows) + c.Untimed
 	needed, fewest, few := stats.MinBlocks, math.MaxInt, c.Untimed
-	for i := range c.Rows {
-		if n := len(c.New.BlocksOf(c.Rows[i].New.Row.Case)); n < needed {
+	for _, r := range c.Rows {
+		if n := len(c.New.BlocksOf(r.New.Row.Case)); n < needed {
 			few, fewest = few+1, min(fewest, n)
 		}
 	}
