@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os"
@@ -23,17 +22,6 @@ import (
 // superuser is the scratch cluster's only role.
 const superuser = "postgres"
 
-// cluster is a scratch cluster and the processes that belong to it.
-type cluster struct {
-	dir      string // holds everything: data, socket and log
-	port     int
-	password string // for TCP, which any user of the machine could connect to; the socket's folder is private
-
-	server   *process
-	watchdog *exec.Cmd
-	lifeline io.Closer // the watchdog's standard input: closed, by us or by the kernel, it cleans up
-}
-
 // process is the server's, of which err is to be read after done is closed.
 type process struct {
 	pid  int
@@ -41,8 +29,8 @@ type process struct {
 	err  error
 }
 
-// startCluster makes a cluster in a fresh folder and waits until it answers.
-func startCluster(ctx context.Context, o Options) (_ *cluster, err error) {
+// newServer makes a cluster in a fresh folder and waits until it answers.
+func newServer(ctx context.Context, o Options) (_ *Server, err error) {
 	bin := o.BinDir
 	who, err := serverUser()
 	if err != nil {
@@ -52,31 +40,31 @@ func startCluster(ctx context.Context, o Options) (_ *cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir, password: rand.Text()}
+	s := &Server{dir: dir, password: rand.Text()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.stop())
+			err = errors.Join(err, s.stop())
 		}
 	}()
-	if err := c.startWatchdog(bin, who); err != nil {
+	if err := s.startWatchdog(bin, who); err != nil {
 		return nil, err
 	}
-	if err := c.initdb(ctx, bin, who); err != nil {
+	if err := s.initdb(ctx, bin, who); err != nil {
 		return nil, err
 	}
 	// The port is free when asked for and may be taken a moment later, so that a failed start is
 	// tried again.
 	for range 3 {
-		if c.port, err = freePort(); err != nil {
+		if s.port, err = freePort(); err != nil {
 			return nil, err
 		}
-		if c.server, err = startServer(c.command(bin, who, o)); err != nil {
+		if s.process, err = startServer(s.command(bin, who, o)); err != nil {
 			return nil, err
 		}
-		if err = c.await(ctx); err == nil || ctx.Err() != nil || !strings.Contains(c.readLog(), "could not bind") {
-			return c, err
+		if err = s.await(ctx); err == nil || ctx.Err() != nil || !strings.Contains(s.readLog(), "could not bind") {
+			return s, err
 		}
-		kill(c.server)
+		kill(s.process)
 	}
 	return nil, err
 }
@@ -118,29 +106,28 @@ func reachable(dir string, who *identity) bool {
 	}
 }
 
-func (c *cluster) data() string    { return filepath.Join(c.dir, "data") }
-func (c *cluster) logFile() string { return filepath.Join(c.dir, "log") }
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-func (c *cluster) initdb(ctx context.Context, bin string, who *identity) error {
-	pwfile := filepath.Join(c.dir, "password")
-	if err := os.WriteFile(pwfile, []byte(c.password), 0o600); err != nil {
+func (s *Server) initdb(ctx context.Context, bin string, who *identity) error {
+	pwfile := filepath.Join(s.dir, "password")
+	if err := os.WriteFile(pwfile, []byte(s.password), 0o600); err != nil {
 		return err
 	}
 	if err := who.own(pwfile); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", c.data(), "-U", superuser, "--pwfile", pwfile,
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", superuser, "--pwfile", pwfile,
 		"--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C")
 	who.apply(cmd)
-	cmd.Dir = c.dir
+	cmd.Dir = s.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return os.Remove(pwfile)
 }
 
-func (c *cluster) command(bin string, who *identity, o Options) *exec.Cmd {
-	args := []string{"-D", c.data(), "-k", c.dir, "-p", strconv.Itoa(c.port), "-c", "listen_addresses=127.0.0.1"}
+func (s *Server) command(bin string, who *identity, o Options) *exec.Cmd {
+	args := []string{"-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1"}
 	if !o.Fsync {
 		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
@@ -148,23 +135,23 @@ func (c *cluster) command(bin string, who *identity, o Options) *exec.Cmd {
 		args = append(args, "-c", name+"="+o.Settings[name])
 	}
 	cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
-	cmd.Dir = c.dir
+	cmd.Dir = s.dir
 	who.apply(cmd)
 	return cmd
 }
 
 // await returns when the server answers a query, or ends, or ctx does.
-func (c *cluster) await(ctx context.Context) error {
+func (s *Server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for pause := 10 * time.Millisecond; ; {
-		conn, err := pgx.Connect(ctx, c.dsn(Unix))
+		conn, err := pgx.Connect(ctx, s.DSN(Unix))
 		if err == nil {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-c.server.done:
-			return fmt.Errorf("the server ended: %v: %s", c.server.err, lastLines(c.readLog(), 5))
+		case <-s.process.done:
+			return fmt.Errorf("the server ended: %v: %s", s.process.err, lastLines(s.readLog(), 5))
 		case <-ctx.Done():
 			return fmt.Errorf("the server does not answer: %w", err)
 		case <-time.After(pause):
@@ -172,27 +159,29 @@ func (c *cluster) await(ctx context.Context) error {
 	}
 }
 
-func (c *cluster) dsn(t Transport) string {
+// DSN returns the connection string for a transport, in libpq's keyword format. Its user is a
+// superuser.
+func (s *Server) DSN(t Transport) string {
 	if t == TCP {
-		return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s dbname=postgres sslmode=disable", c.port, superuser, c.password)
+		return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s dbname=postgres sslmode=disable", s.port, superuser, s.password)
 	}
-	return fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", keyword(c.dir), c.port, superuser)
+	return fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", keyword(s.dir), s.port, superuser)
 }
 
-func (c *cluster) readLog() string {
-	text, _ := os.ReadFile(c.logFile())
+func (s *Server) readLog() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	return string(text)
 }
 
 // stop is also for a cluster that got only half way.
-func (c *cluster) stop() error {
-	if c.server != nil {
-		kill(c.server) // an immediate shutdown: nothing of a scratch cluster is kept
+func (s *Server) stop() error {
+	if s.process != nil {
+		kill(s.process) // an immediate shutdown: nothing of a scratch cluster is kept
 	}
-	err := os.RemoveAll(c.dir)
-	if c.watchdog != nil {
-		c.lifeline.Close()
-		c.watchdog.Wait() // whatever it says, there is nothing left for it to do
+	err := os.RemoveAll(s.dir)
+	if s.watchdog != nil {
+		s.lifeline.Close()
+		s.watchdog.Wait() // whatever it says, there is nothing left for it to do
 	}
 	return err
 }
@@ -200,9 +189,9 @@ func (c *cluster) stop() error {
 // startWatchdog starts a process that outlives this one by as long as it takes to stop the server
 // and to remove the folder. It has a session of its own, so that a signal to our process group does
 // not reach it.
-func (c *cluster) startWatchdog(bin string, who *identity) error {
+func (s *Server) startWatchdog(bin string, who *identity) error {
 	const script = `read -r x; "$1/pg_ctl" -D "$2/data" stop -m immediate -t 10 >/dev/null 2>&1; rm -rf "$2"`
-	cmd := exec.Command("/bin/sh", "-c", script, "pgtest-watchdog", bin, c.dir)
+	cmd := exec.Command("/bin/sh", "-c", script, "pgtest-watchdog", bin, s.dir)
 	cmd.Dir = "/"
 	who.apply(cmd)
 	lifeline, err := cmd.StdinPipe()
@@ -212,7 +201,7 @@ func (c *cluster) startWatchdog(bin string, who *identity) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("watchdog: %w", err)
 	}
-	c.watchdog, c.lifeline = cmd, lifeline
+	s.watchdog, s.lifeline = cmd, lifeline
 	return nil
 }
 

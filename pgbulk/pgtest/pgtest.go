@@ -19,6 +19,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os/exec"
 )
 
 // Transport is a way to reach the server.
@@ -46,7 +48,15 @@ var ErrNone = errors.New("no PostgreSQL on this machine")
 
 // Server is a running PostgreSQL server. Its methods may be called from several goroutines; call
 // Stop when nothing uses the server any more.
-type Server struct{ cluster *cluster }
+type Server struct {
+	dir      string // holds everything: data, socket and log
+	port     int
+	password string // for TCP, which any user of the machine could connect to; the socket's folder is private
+
+	process  *process
+	watchdog *exec.Cmd
+	lifeline io.Closer // the watchdog's standard input: closed, by us or by the kernel, it cleans up
+}
 
 // Start makes a server and returns once it answers. ctx bounds the start alone. The caller must
 // Stop the server.
@@ -59,24 +69,20 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	} else if !HasPrograms(o.BinDir) {
 		return nil, fmt.Errorf("pgtest: no initdb, postgres and pg_ctl in %s", o.BinDir)
 	}
-	c, err := startCluster(ctx, o)
+	s, err := newServer(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("pgtest: scratch cluster with %s: %w", o.BinDir, err)
 	}
-	return &Server{c}, nil
+	return s, nil
 }
-
-// DSN returns the connection string for a transport, in libpq's keyword format. Its user is a
-// superuser.
-func (s *Server) DSN(t Transport) string { return s.cluster.dsn(t) }
 
 // Dir is the server's folder, which the server's user owns. Its data is in "data", its log is the
 // file "log".
-func (s *Server) Dir() string { return s.cluster.dir }
+func (s *Server) Dir() string { return s.dir }
 
 // Stop shuts the server down at once and removes its folder.
 func (s *Server) Stop() error {
-	if err := s.cluster.stop(); err != nil {
+	if err := s.stop(); err != nil {
 		return fmt.Errorf("pgtest: %w", err)
 	}
 	return nil
