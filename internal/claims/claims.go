@@ -136,6 +136,9 @@ func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdi
 			return NotMeasured
 		}
 		m.Counts = &[2]int64{*a, *b}
+		if *b != 0 {
+			m.Here = new(verdict.Exactly(float64(*a) / float64(*b)))
+		}
 		return judgeCounts(m, *a, *b)
 	}
 	here, ok := verdict.RatioOf(run, m.Row, m.Base)

@@ -104,6 +104,8 @@ func TestCheck(t *testing.T) {
 		claim := Claim{Measures: []Measure{allocated("", r.row, r.base, r.of, r.published, r.other)}}
 		if f := Check([]Claim{claim}, []*record.Record{run}).List[0]; f.Verdict != string(r.want) || (f.Measures[0].Counts == nil) != (r.want == NotMeasured) {
 			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
+		} else if (f.Measures[0].Here == nil) != (r.want == NotMeasured || r.base == a) { // a allocates nothing
+			t.Errorf("%s: a ratio of %v", r.name, f.Measures[0].Here)
 		}
 	}
 	fewer := Claim{Measures: []Measure{atMost(allocated("", d, b, report.Allocs, 140, 100))}}

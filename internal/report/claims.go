@@ -41,8 +41,8 @@ type ClaimMeasure struct {
 	AtMost    bool    `json:"at_most"` // anything below Published is as good
 	// Implied says that the page has no such rows: Published is what its claim would mean for them.
 	Implied bool `json:"implied"`
-	// Here is the ratio of times that was measured, Counts what each row allocates an
-	// operation, which is exact. Both are nil where nothing was measured.
+	// Here is the ratio that was measured, Counts what each row allocates an operation, which is
+	// exact. Both are nil where nothing was measured, and Here where the base allocates nothing.
 	Here    *verdict.Interval `json:"here_ratio"`
 	Counts  *[2]int64         `json:"here_counts"`
 	Verdict string            `json:"verdict"`
@@ -62,7 +62,7 @@ func (all Claims) Print(w io.Writer, form Form) error {
 	d := &doc{Form: form}
 	switch {
 	case form.JSON:
-		return writeJSON(w, jsonClaims{1, all.withCounts()})
+		return writeJSON(w, jsonClaims{1, all.List})
 	case form.Markdown:
 		d.printf("| claim | published | here (95%% interval) | verdict | why |\n| --- | --- | --- | --- | --- |\n")
 		for i := range all.List {
@@ -164,19 +164,4 @@ func (m *ClaimMeasure) here() string {
 type jsonClaims struct {
 	Version int     `json:"version"`
 	Claims  []Claim `json:"claims"`
-}
-
-// withCounts are claims whose counts have their ratio as well.
-func (all Claims) withCounts() []Claim {
-	list := slices.Clone(all.List)
-	for i := range list {
-		list[i].Measures = slices.Clone(list[i].Measures)
-		for j := range list[i].Measures {
-			if m := &list[i].Measures[j]; m.Counts != nil && m.Counts[1] != 0 {
-				x := float64(m.Counts[0]) / float64(m.Counts[1])
-				m.Here = &verdict.Interval{Value: x, Low: x, High: x}
-			}
-		}
-	}
-	return list
 }
