@@ -20,15 +20,10 @@ func (f *formFlags) register(cmd *cobra.Command, without ...string) {
 	cmd.MarkFlagsMutuallyExclusive(append([]string{"json", "markdown", "wide"}, without...)...)
 }
 
-// form is what was asked for, in colour where a terminal shows it.
+// form is what was asked for, in colour where standard output is a terminal that shows it, and the
+// user wants it (NO_COLOR, CLICOLOR_FORCE and the like).
 func (f *formFlags) form(cmd *cobra.Command) report.Form {
 	form := f.Form
-	form.Color = colorful(cmd)
+	form.Color = colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
 	return form
-}
-
-// colorful reports whether standard output is a terminal that shows colours, and the user wants
-// them (NO_COLOR, CLICOLOR_FORCE and the like).
-func colorful(cmd *cobra.Command) bool {
-	return colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
 }

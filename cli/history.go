@@ -90,7 +90,7 @@ one that was resumed since then is replaced.`,
 
 // addRuns adds one run, or a folder's that are not there yet.
 func addRuns(cmd *cobra.Command, db *history.DB, name string) error {
-	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+	if !isFolder(name) {
 		return addRun(cmd, db, name, true)
 	}
 	files, err := filepath.Glob(filepath.Join(name, "*.txt"))

@@ -39,23 +39,19 @@ func Main(suites ...lab.Suite) {
 // regression, 2 for wrong usage or a fault of the tool, 130 if ctx ended. Git's variables of one
 // repository are removed from the environment.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, suites ...lab.Suite) int {
-	forgetRepository()
+	for _, variable := range ofRepository {
+		_ = os.Unsetenv(variable)
+	}
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	return program{name, suites}.run(ctx, args[1:], stdin, stdout, stderr)
 }
 
 // ofRepository are git's variables of one repository (`git rev-parse --local-env-vars`), but for
-// those of settings, which say what repositories the user trusts.
+// those of settings, which say what repositories the user trusts. All that this process starts is
+// to find its repository by its folder: in a hook, an alias or `git rebase -x`, git exports its
+// own, and a clone would be made in there.
 var ofRepository = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
 	"GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE"}
-
-// forgetRepository has all that this process starts find its repository by its folder. In a hook,
-// an alias or `git rebase -x`, git exports its own, and a clone would be made in there.
-func forgetRepository() {
-	for _, name := range ofRepository {
-		_ = os.Unsetenv(name)
-	}
-}
 
 // A program is the command for some suites.
 type program struct {
