@@ -113,7 +113,6 @@ type Spec struct {
 // Job returns a Job of one pod with one volume. It asks for whole processors, so that the kubelet's
 // static policy gives each container its own.
 func (s *Spec) Job(volume func(name string) corev1.VolumeSource) *batchv1.Job {
-	one, hour, deadline := int32(1), int32(3600), int64(s.Deadline.Seconds())
 	name := s.Label + "-" + strings.ToLower(rand.Text()[:10]) // which no other has, also if it is made in the same moment elsewhere
 	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{s.Label: name}}
 	env := func(name, field string) corev1.EnvVar {
@@ -137,7 +136,7 @@ func (s *Spec) Job(volume func(name string) corev1.VolumeSource) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
-			Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: &hour,
+			Completions: new(int32(1)), Parallelism: new(int32(1)), ActiveDeadlineSeconds: new(int64(s.Deadline.Seconds())), TTLSecondsAfterFinished: new(int32(3600)),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
 				Spec: corev1.PodSpec{
@@ -158,9 +157,8 @@ const Refusing = 10 * time.Second
 func (c *Client) Delete(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	background := metav1.DeletePropagationBackground
 	for began := time.Now(); ; {
-		err := c.Jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+		err := c.Jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 		if err == nil || apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -140,8 +140,8 @@ func (p *Plan) job(pool Pool) *batchv1.Job {
 	job := spec.Job(func(string) corev1.VolumeSource {
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	})
-	never, pod := int32(0), &job.Spec.Template.Spec
-	job.Spec.BackoffLimit = &never
+	pod := &job.Spec.Template.Spec
+	job.Spec.BackoffLimit = new(int32(0)) // it is never tried again
 	run := &pod.Containers[0]
 	run.WorkingDir, run.Env = folder, append(run.Env, corev1.EnvVar{Name: "TMPDIR", Value: folder})
 	pod.NodeSelector = map[string]string{pool.Key: pool.Value}

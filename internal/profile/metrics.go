@@ -53,11 +53,9 @@ func (c Counters) Over(seconds float64) *Metrics {
 	}
 	m := &Metrics{Cores: cpu / seconds}
 	if used := c[allCounter] - c[idleCounter]; used > 0 {
-		share := c[gcCounter] / used
-		m.Garbage = &share
+		m.Garbage = new(c[gcCounter] / used)
 		if bytes := c[bytesCounter]; bytes > 0 {
-			price := share * cpu / bytes * 1e9
-			m.GarbageNS = &price
+			m.GarbageNS = new(*m.Garbage * cpu / bytes * 1e9)
 		}
 	}
 	return m

@@ -177,8 +177,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 	}
 	x.Saves = verdict.Interval{Value: value, Low: value - math.Hypot(low, sampling), High: value + math.Hypot(high, sampling)}
 	if len(most) > 0 {
-		floor := stats.Median(most)
-		x.AtMost = &floor
+		x.AtMost = new(stats.Median(most))
 	}
 	site.Savings = append(site.Savings, x)
 }
@@ -186,9 +185,8 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 // price says how many cores a saving is, and what they cost a month.
 func (s *Summary) price(x *Saving, corePrice float64) {
 	if s.Cores != nil {
-		cores := x.Saves.Value * *s.Cores
-		usd := cores * corePrice * cost.HoursPerMonth
-		x.Cores, x.USDMonth = &cores, &usd
+		x.Cores = new(x.Saves.Value * *s.Cores)
+		x.USDMonth = new(*x.Cores * corePrice * cost.HoursPerMonth)
 	}
 }
 
@@ -206,8 +204,7 @@ func (s *Summary) everywhere(corePrice float64) {
 			t.Places++
 			t.Saves.Value, t.Saves.Low, t.Saves.High = t.Saves.Value+x.Saves.Value, t.Saves.Low+x.Saves.Low, t.Saves.High+x.Saves.High
 			if t.AtMost != nil && x.AtMost != nil {
-				most := *t.AtMost + *x.AtMost
-				t.AtMost = &most
+				t.AtMost = new(*t.AtMost + *x.AtMost)
 			}
 		}
 	}

@@ -144,8 +144,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 		return nil, errors.New("there are no samples of CPU time")
 	}
 	s.Samples = int64(s.samples)
-	if seconds := s.total / 1e9; timed {
-		s.CPUSeconds = &seconds
+	if timed {
+		s.CPUSeconds = new(s.total / 1e9)
 	}
 	if timed && lasting {
 		s.Cores = &cores
@@ -210,8 +210,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 	s.Messages, s.Garbage, s.Own, s.Others = s.share(messages), s.share(*garbage), s.share(by[own]), s.share(others)
 	s.Runtime, s.Unknown = s.share(by[scheduler]), s.share(by[unknown])
 	if bytes > 0 && garbage.cpu > 0 {
-		caused /= garbage.cpu
-		s.MessagesGarbage = &caused
+		s.MessagesGarbage = new(caused / garbage.cpu)
 	}
 	s.list(parts, sites)
 }
@@ -290,8 +289,8 @@ func (p *Part) All() float64 {
 
 func (s *Summary) part(key Key, x *sums) Part {
 	part := Part{Key: key, Share: s.share(*x)}
-	if garbage := x.assist / s.total; s.Allocated != nil {
-		part.Garbage = &garbage
+	if s.Allocated != nil {
+		part.Garbage = new(x.assist / s.total)
 	}
 	return part
 }

@@ -130,9 +130,9 @@ func (p *Plan) job() *batchv1.Job {
 	job := spec.Job(func(name string) corev1.VolumeSource {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
 	})
-	workers, again, replacement, indexed := int32(p.Workers), int32(3), batchv1.Failed, batchv1.IndexedCompletion
 	of, pod := &job.Spec, &job.Spec.Template.Spec
-	of.Completions, of.Parallelism, of.CompletionMode, of.BackoffLimitPerIndex, of.PodReplacementPolicy = &workers, &workers, &indexed, &again, &replacement
+	of.Completions, of.Parallelism, of.CompletionMode = new(int32(p.Workers)), new(int32(p.Workers)), new(batchv1.IndexedCompletion)
+	of.BackoffLimitPerIndex, of.PodReplacementPolicy = new(int32(3)), new(batchv1.Failed)
 	pod.Containers[0].VolumeMounts[0].ReadOnly = true
 	pod.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
 		Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: job.Labels}},
