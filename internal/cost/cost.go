@@ -38,12 +38,6 @@ const (
 // Absent is the label of an option that no record has.
 const Absent = "not in this record"
 
-// Case is a case with the record that it is of.
-type Case struct {
-	*verdict.CaseResult
-	Record *record.Record
-}
-
 // Model has the cost of each step of a message's way, for all the options that were measured.
 type Model struct {
 	Messages []string
@@ -92,12 +86,12 @@ type Part struct {
 
 // New collects what records have of the steps that the stages declare, in their order. It is nil if
 // there are none. Of a case in several records the first counts.
-func New(stages []Stage, cases []Case) *Model {
+func New(stages []Stage, cases []*verdict.CaseResult) *Model {
 	m := &Model{}
-	byName := map[string]*Case{}
-	var order []*Case
-	for i := range cases {
-		if c := &cases[i]; byName[c.Name] == nil && c.Unmeasured() == "" {
+	byName := map[string]*verdict.CaseResult{}
+	var order []*verdict.CaseResult
+	for _, c := range cases {
+		if byName[c.Name] == nil && c.Unmeasured() == "" {
 			byName[c.Name] = c
 			order = append(order, c)
 		}
@@ -114,7 +108,7 @@ func New(stages []Stage, cases []Case) *Model {
 			if c.Stage() != stage.Name {
 				continue
 			}
-			message, options := c.options(stage.Cost, byName)
+			message, options := stage.Cost.options(c, byName)
 			if len(options) == 0 {
 				continue
 			}
@@ -160,7 +154,7 @@ func newStep(c *Cost, byMessage map[string][]Option, messages []string) Step {
 }
 
 // options are the ways of a case, and the message that they are of.
-func (c *Case) options(step *Cost, cases map[string]*Case) (message string, all []Option) {
+func (step *Cost) options(c *verdict.CaseResult, cases map[string]*verdict.CaseResult) (message string, all []Option) {
 	for _, r := range c.Ways() {
 		op := step.Of(r.Row)
 		if op == nil {
@@ -171,7 +165,7 @@ func (c *Case) options(step *Cost, cases map[string]*Case) (message string, all 
 		if message == "" {
 			o.Heading = record.KeysOf(c.Name).Join(" ")
 		}
-		if o.Why = c.fill(&o, r, op, cases); o.Why != "" {
+		if o.Why = o.fill(c, r, op, cases); o.Why != "" {
 			o.Parts = nil
 		}
 		all = append(all, o)
@@ -183,8 +177,8 @@ func (c *Case) options(step *Cost, cases map[string]*Case) (message string, all 
 	return message, all
 }
 
-// fill adds to an option what it costs, or says why that is not known.
-func (c *Case) fill(o *Option, r *verdict.Result, op *Operation, cases map[string]*Case) string {
+// fill adds to an option, a row of a case, what it costs, or says why that is not known.
+func (o *Option) fill(c *verdict.CaseResult, r *verdict.Result, op *Operation, cases map[string]*verdict.CaseResult) string {
 	switch {
 	case r.NSOp == nil:
 		return r.Reason()
@@ -211,14 +205,14 @@ func (c *Case) fill(o *Option, r *verdict.Result, op *Operation, cases map[strin
 		o.Bytes += size
 	}
 	o.Bytes, o.Whole = significant(o.Bytes), op.Whole
-	if why := c.part(o, r, op.Client, op.Messages, "its CPU time was not measured", clientCPU); why != "" {
+	if why := o.part(c, r, op.Client, op.Messages, "its CPU time was not measured", clientCPU); why != "" {
 		return why
 	}
 	if op.Server != "" {
-		return c.part(o, r, op.Server, op.Messages, "its server's CPU time was not measured", serverCPU)
+		return o.part(c, r, op.Server, op.Messages, "its server's CPU time was not measured", serverCPU)
 	}
 	if other != nil {
-		return cases[op.Beside.Case].part(o, other, op.Beside.Client, op.Messages, "its CPU time was not measured", clientCPU)
+		return o.part(cases[op.Beside.Case], other, op.Beside.Client, op.Messages, "its CPU time was not measured", clientCPU)
 	}
 	return ""
 }
@@ -236,9 +230,9 @@ func serverCPU(s *record.Series, n int) (float64, bool) {
 	return record.CounterPerOp(values, n), true
 }
 
-// part adds the median over the blocks of a figure an operation, with its interval, to an
-// option; it returns why where there is none.
-func (c *Case) part(o *Option, r *verdict.Result, name string, messages float64, why string, figure func(*record.Series, int) (float64, bool)) string {
+// part adds the median over a case's blocks of a figure an operation of a row, with its interval,
+// to an option; it returns why where there is none.
+func (o *Option) part(c *verdict.CaseResult, r *verdict.Result, name string, messages float64, why string, figure func(*record.Series, int) (float64, bool)) string {
 	var values []float64
 	for _, block := range c.Record.BlocksOf(c.Name) {
 		if s := block.Of(r.Row.Name); s != nil {

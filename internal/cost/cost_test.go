@@ -23,11 +23,7 @@ func TestNew(t *testing.T) {
 		},
 	}}}
 	model := func() *cost.Model {
-		var cases []cost.Case
-		for _, c := range verdict.Analyze(rec).Cases {
-			cases = append(cases, cost.Case{c, rec})
-		}
-		return cost.New([]cost.Stage{{Name: "other"}, stage}, cases)
+		return cost.New([]cost.Stage{{Name: "other"}, stage}, verdict.Analyze(rec).Cases)
 	}
 	options := model().Steps[0].Options(0)
 	if len(options) != 2 || options[1].Label != "all 5" || options[1].Why != "its CPU time was not measured" {

@@ -19,25 +19,24 @@ type Million struct {
 
 // Millions are what a million messages cost in each way that a stage declares with both ends,
 // cheapest first, by messages. Ways that were not measured there and back are left out.
-func Millions(stages []Stage, cases []Case) map[string][]Million {
-	byName := map[string]*Case{}
-	for i := range cases {
-		byName[cases[i].Name] = &cases[i]
+func Millions(stages []Stage, cases []*verdict.CaseResult) map[string][]Million {
+	byName := map[string]*verdict.CaseResult{}
+	for _, c := range cases {
+		byName[c.Name] = c
 	}
 	found := map[string][]Million{}
 	for _, stage := range stages {
 		if stage.Cost == nil {
 			continue
 		}
-		for i := range cases {
-			c := &cases[i]
+		for _, c := range cases {
 			if c.Stage() != stage.Name {
 				continue
 			}
 			for _, r := range c.Ways() {
 				op := stage.Cost.Of(r.Row)
 				var o Option
-				if op == nil || op.Beside == nil || c.fill(&o, r, op, byName) != "" {
+				if op == nil || op.Beside == nil || o.fill(c, r, op, byName) != "" {
 					continue
 				}
 				m := Million{Contender: r.Row.Contender, Wire: o.Bytes * 1e6}

@@ -149,7 +149,7 @@ func inverse(c *verdict.Comparison) verdict.Interval {
 func (c *caseOfRun) notSure(advised *verdict.Result) string {
 	var names []string
 	for _, r := range c.rivals() {
-		if x, ok := c.RatioOf(r, advised); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.rec.Run.Precision) {
+		if x, ok := c.RatioOf(r, advised); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.Record.Run.Precision) {
 			names = append(names, record.Short(r.Row.Contender))
 		}
 	}

@@ -15,12 +15,7 @@ import (
 
 // costsOf are those of a record.
 func costsOf(rec *record.Record) *cost.Model {
-	a := verdict.Analyze(rec)
-	var cases []cost.Case
-	for _, c := range a.Cases {
-		cases = append(cases, cost.Case{CaseResult: c, Record: rec})
-	}
-	return cost.New(stages, cases)
+	return cost.New(stages, verdict.Analyze(rec).Cases)
 }
 
 // sampleCosts are those of the page's sample, with the messages' places by name.
@@ -79,11 +74,11 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 	if first := m.First(); first.At[sending] != 0 {
 		t.Errorf("the page begins with %+v", first)
 	}
-	if cost.New(stages, nil) != nil || cost.New(nil, []cost.Case{{CaseResult: verdict.Analyze(rec).Cases[0], Record: rec}}) != nil {
+	cases := verdict.Analyze(rec).Cases
+	if cost.New(stages, nil) != nil || cost.New(nil, cases[:1]) != nil {
 		t.Error("costs of nothing")
 	}
-	a := verdict.Analyze(rec)
-	if v := newCostView(cost.New(stages, []cost.Case{{CaseResult: a.Cases[len(a.Cases)-1], Record: rec}}), cost.Choice{}); v == nil {
+	if v := newCostView(cost.New(stages, cases[len(cases)-1:]), cost.Choice{}); v == nil {
 		t.Error("no costs of a store alone")
 	}
 }

@@ -140,18 +140,17 @@ type rowView struct {
 // answersShown is how many answers the page begins with; the others are folded.
 const answersShown = 8
 
-// caseOfRun is a case with the record that it is of, and its place in the page.
+// caseOfRun is a case with its place in the page.
 type caseOfRun struct {
 	*verdict.CaseResult
-	rec *record.Record
 	id  string
 	run string // the run's name, "" if the page is of one only
 	// says is what the case's stage says of its figures.
 	says cost.Figures
 }
 
-func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []cost.Stage) *caseOfRun {
-	of := &caseOfRun{CaseResult: c, rec: rec}
+func newCaseOfRun(c *verdict.CaseResult, stages []cost.Stage) *caseOfRun {
+	of := &caseOfRun{CaseResult: c}
 	for _, stage := range stages {
 		if stage.Name == c.Stage() {
 			of.says = stage.Figures
@@ -160,18 +159,11 @@ func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []cost.Stage
 	return of
 }
 
-func casesOf(a *verdict.Analysis, rec *record.Record, stages []cost.Stage) (cases []*caseOfRun) {
+func casesOf(a *verdict.Analysis, stages []cost.Stage) (cases []*caseOfRun) {
 	for _, c := range a.Cases {
-		cases = append(cases, newCaseOfRun(c, rec, stages))
+		cases = append(cases, newCaseOfRun(c, stages))
 	}
 	return cases
-}
-
-func costCases(cases []*caseOfRun) (measured []cost.Case) {
-	for _, c := range cases {
-		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
-	}
-	return measured
 }
 
 func newPage(contents Contents) *page {
@@ -180,15 +172,16 @@ func newPage(contents Contents) *page {
 	ids := map[string]int{}
 	parts := map[string]bool{}
 	var all []*caseOfRun
+	var measured []*verdict.CaseResult
 	for _, run := range runs {
-		rec := run.Record
-		a := verdict.Analyze(rec)
+		a := verdict.Analyze(run.Record)
+		measured = append(measured, a.Cases...)
 		for _, c := range a.Cases {
 			id := slug(c.Name)
 			if ids[id]++; ids[id] > 1 {
 				id = fmt.Sprintf("%s-%d", id, ids[id])
 			}
-			of := newCaseOfRun(c, rec, contents.Stages)
+			of := newCaseOfRun(c, contents.Stages)
 			of.id = id
 			view := newCase(of)
 			if len(runs) > 1 {
@@ -223,7 +216,6 @@ func newPage(contents Contents) *page {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
 	p.Maps = heatMaps(all)
-	measured := costCases(all)
 	p.Millions = millions(contents.Stages, measured)
 	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
 	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {
@@ -244,7 +236,7 @@ func slug(name string) string {
 }
 
 func newCase(of *caseOfRun) caseView {
-	rec, c := of.rec, of.CaseResult
+	c := of.CaseResult
 	view := caseView{ID: of.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
 	view.Note = comparedText(c) + "; " + controlText(c)
 	if view.Missing != "" {
@@ -266,7 +258,7 @@ func newCase(of *caseOfRun) caseView {
 		}
 	}
 	view.Settings = strings.Join(settings, ", ")
-	view.Forest = newForest(rec, c, with, common)
+	view.Forest = newForest(c, with, common)
 	columns := columnsOf(c, true)
 	columns[0].title = "contender"
 	for _, column := range columns {

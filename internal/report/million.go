@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"postage/internal/cost"
+	"postage/internal/verdict"
 )
 
 // A millionView is what a million messages cost, encoded and decoded, by each contender, beside
@@ -22,7 +23,7 @@ type millionView struct {
 var millionColumns = []string{"contender", "CPU", "allocated", "sent", "cost", "to the internet"}
 
 // millions are of the stages that say so, one a message.
-func millions(stages []cost.Stage, cases []cost.Case) []millionView {
+func millions(stages []cost.Stage, cases []*verdict.CaseResult) []millionView {
 	stages = slices.DeleteFunc(slices.Clone(stages), func(s cost.Stage) bool { return !s.PerMillion })
 	now := map[string]bool{}
 	for _, c := range cases {

@@ -129,7 +129,7 @@ type forestRow struct {
 	Strip                    string // path of one dot a block
 }
 
-func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Result, common map[string]string) *forest {
+func newForest(c *verdict.CaseResult, results []*verdict.Result, common map[string]string) *forest {
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}

@@ -32,10 +32,10 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 		d.lines(yellow, "", busy, "")
 		d.printf("\n")
 	}
-	cases := casesOf(a, rec, stages)
+	cases := casesOf(a, stages)
 	d.stories(stories(cases))
 	if !form.Markdown {
-		d.millions(millions(stages, costCases(cases)))
+		d.millions(millions(stages, a.Cases))
 	}
 	d.paragraph("- ", sentences(cases)...)
 	d.paragraph("", sight(a, rec)...)

@@ -22,7 +22,7 @@ type storyView struct {
 // stories are those of the cases that have one, and of those of a stage in a record together.
 func stories(cases []*caseOfRun) (all []storyView) {
 	for i, c := range cases {
-		sameStage := func(o *caseOfRun) bool { return o.rec == c.rec && record.StageOf(o.Name) == record.StageOf(c.Name) }
+		sameStage := func(o *caseOfRun) bool { return o.Record == c.Record && o.Stage() == c.Stage() }
 		if c.says.Together != nil && !slices.ContainsFunc(cases[:i], sameStage) {
 			var together []*verdict.CaseResult
 			for _, o := range cases[i:] {
@@ -37,7 +37,7 @@ func stories(cases []*caseOfRun) (all []storyView) {
 		if c.says.Says == nil {
 			continue
 		}
-		if s := c.says.Says(c.rec, c.CaseResult); len(s.Sentences) > 0 {
+		if s := c.says.Says(c.Record, c.CaseResult); len(s.Sentences) > 0 {
 			all = append(all, newStory(c.Name, s))
 		}
 	}

@@ -23,6 +23,7 @@ type Analysis struct {
 // CaseResult is what a record says of a case.
 type CaseResult struct {
 	Name     string
+	Record   *record.Record // that it is of
 	Blocks   int
 	Baseline *Result
 	Control  *Result
@@ -106,7 +107,7 @@ func Analyze(rec *record.Record) *Analysis {
 // AnalyzeCase is Analyze of one case.
 func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 	f := newFigured(rec, name)
-	c := &CaseResult{Name: name, Blocks: len(f.blocks), figured: f}
+	c := &CaseResult{Name: name, Record: rec, Blocks: len(f.blocks), figured: f}
 	for _, row := range f.rows {
 		result := f.figures(row)
 		c.Rows = append(c.Rows, result)
