@@ -34,7 +34,8 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	units := map[string]bool{}
 	for _, one := range verdict.Analyze(rec).Cases {
 		if one.Baseline == nil || one.Baseline.NSOp == nil {
-			b.failed = append(b.failed, benchmarkName(one.Name)+": "+unmeasured(cmp.Or(one.Baseline, one.Rows[0])))
+			why := strings.TrimPrefix(cmp.Or(one.Baseline, one.Rows[0]).Reason(), string(record.ProofNotPossible))
+			b.failed = append(b.failed, benchmarkName(one.Name)+": "+strings.TrimPrefix(why, string(record.ProofFailed)))
 			continue
 		}
 		b.cases = append(b.cases, one)
@@ -166,12 +167,6 @@ func (b *benchmarks) summary() []string {
 	mean, half := sum/n, math.Sqrt(square)/n
 	return append(lines, fmt.Sprintf("geometric mean of new/old over %s: %s", words.Counted(len(b.changes.Rows), "benchmark"),
 		RatioText(verdict.Interval{Value: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)})))
-}
-
-// unmeasured says why a benchmark has no figures.
-func unmeasured(r *verdict.Result) string {
-	reason := strings.TrimPrefix(r.Reason(), string(record.ProofNotPossible))
-	return strings.TrimPrefix(reason, string(record.ProofFailed))
 }
 
 // warnings are the run's, the comparison's, and the rows' own.
