@@ -93,10 +93,11 @@ func (v *view) observe(s lab.Status) {
 		fmt.Fprintf(v.w, "%s: block %d, %s; %d of %d cases done, %v left\n", s.Case, s.Block, widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
 		return
 	}
+	used := float64(s.Elapsed) / float64(max(1, s.Elapsed+s.Left)) // of the budget
 	v.draw(
 		fmt.Sprintf("%s  block %d, round %d of %d", s.Case, s.Block, s.Round, s.Rounds),
 		"widest interval "+widthText(s.HalfWidth),
-		fmt.Sprintf("%s %d of %d cases done, %v left", bar(used(s)), s.CasesDone, s.Cases, s.Left.Round(time.Second)))
+		fmt.Sprintf("%s %d of %d cases done, %v left", bar(used), s.CasesDone, s.Cases, s.Left.Round(time.Second)))
 }
 
 func widthText(half float64) string {
@@ -104,12 +105,4 @@ func widthText(half float64) string {
 		return "no interval yet"
 	}
 	return fmt.Sprintf("±%.1f%%", 100*half)
-}
-
-// used returns the share of the budget that is used up.
-func used(s lab.Status) float64 {
-	if total := s.Elapsed + s.Left; total > 0 {
-		return s.Elapsed.Seconds() / total.Seconds()
-	}
-	return 0
 }
