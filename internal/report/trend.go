@@ -176,7 +176,6 @@ func (d *doc) points(tr *trend.Trend, from int) {
 	if !d.Wide {
 		interval = func(p *trend.Point) string { return known(p.Ratio, shortRatio) }
 	}
-	whole := func(n int64) string { return words.Integer(n) }
 	table(d, []column[int]{
 		figures("#", func(i int) string { return fmt.Sprint(i + 1) }),
 		texts("started", of(startedText)),
@@ -184,8 +183,8 @@ func (d *doc) points(tr *trend.Trend, from int) {
 		texts("ratio (95% interval)", of(interval)),
 		figures("ns/op", of(func(p *trend.Point) string { return grouped(p.NSOp.Value) })).when(ifWide),
 		figures("±", of(func(p *trend.Point) string { return plusMinus(&p.NSOp) })).when(ifWide),
-		figures("B/op", of(func(p *trend.Point) string { return known(p.BytesOp, whole) })).when(ifWide),
-		figures("allocs/op", of(func(p *trend.Point) string { return known(p.AllocsOp, whole) })).when(ifWide),
+		figures("B/op", of(func(p *trend.Point) string { return known(p.BytesOp, words.Integer) })).when(ifWide),
+		figures("allocs/op", of(func(p *trend.Point) string { return known(p.AllocsOp, words.Integer) })).when(ifWide),
 		texts("run", of(func(p *trend.Point) string { return p.Run })).when(ifRoom),
 		texts("", func(i int) string {
 			if tr.Points[i].Partial {
