@@ -68,16 +68,14 @@ func doctorBetween(cmd *cobra.Command, files []string) error {
 	if len(files) < fewestRuns {
 		return hinted(fmt.Errorf("--between: %d records; want at least %d", len(files), fewestRuns), "measure the same rows again hours apart: `postage run PATTERN --out FILE`")
 	}
-	var records []*record.Record
-	for _, file := range files {
-		rec, err := loadRun(file)
-		if err != nil {
-			return err
+	records, err := loadRuns(files)
+	if err != nil {
+		return err
+	}
+	for i, rec := range records {
+		if rec.Machine.Identity() != records[0].Machine.Identity() {
+			return fmt.Errorf("%s is of another machine (%s) than %s (%s)", files[i], rec.Machine.Identity(), files[0], records[0].Machine.Identity())
 		}
-		if len(records) > 0 && rec.Machine.Identity() != records[0].Machine.Identity() {
-			return fmt.Errorf("%s is of another machine (%s) than %s (%s)", file, rec.Machine.Identity(), files[0], records[0].Machine.Identity())
-		}
-		records = append(records, rec)
 	}
 	found := verdict.Repeat(records)
 	if found.Rows == 0 {

@@ -60,15 +60,7 @@ func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, bud
 		}
 		names = []string{""}
 	}
-	var runs []*record.Record
-	for _, name := range names {
-		rec, err := loadRun(name)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, rec)
-	}
-	return runs, nil
+	return loadRuns(names)
 }
 
 // measureClaims measures the rows that the claims are about, as `postage run` does.

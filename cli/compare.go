@@ -11,7 +11,6 @@ import (
 
 	"postage/internal/report"
 	"postage/internal/verdict"
-	"postage/record"
 )
 
 // compareFlags are the flags of `postage compare`.
@@ -109,14 +108,13 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 
 // compareMachines prints runs side by side, each under its file's name.
 func compareMachines(cmd *cobra.Command, args []string, form report.Form) error {
+	records, err := loadRuns(args)
+	if err != nil {
+		return err
+	}
 	var names []string
-	var records []*record.Record
 	for _, arg := range args {
-		rec, err := loadRun(arg)
-		if err != nil {
-			return err
-		}
-		names, records = append(names, strings.TrimSuffix(filepath.Base(arg), ".txt")), append(records, rec)
+		names = append(names, strings.TrimSuffix(filepath.Base(arg), ".txt"))
 	}
 	m := verdict.CompareMachines(names, records)
 	if len(m.Rows) == 0 {
@@ -128,7 +126,7 @@ func compareMachines(cmd *cobra.Command, args []string, form report.Form) error 
 // compareArguments compares the two named runs, or the two sides of the one.
 func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
 	if len(args) == 2 {
-		return compareRuns(args[0], args[1], limits)
+		return compareRuns(args, limits)
 	}
 	name := strings.Join(args, "")
 	rec, err := loadRun(name)
@@ -148,16 +146,12 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 
 // compareRuns loads two runs and compares them. It is an error if they have no row
 // in common.
-func compareRuns(oldName, newName string, limits verdict.Thresholds) (*verdict.Changes, error) {
-	old, err := loadRun(oldName)
+func compareRuns(names []string, limits verdict.Thresholds) (*verdict.Changes, error) {
+	runs, err := loadRuns(names)
 	if err != nil {
 		return nil, err
 	}
-	now, err := loadRun(newName)
-	if err != nil {
-		return nil, err
-	}
-	c := verdict.CompareRecords(old, now, limits)
+	c := verdict.CompareRecords(runs[0], runs[1], limits)
 	if len(c.Rows) == 0 {
 		return nil, hinted(errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has")
 	}

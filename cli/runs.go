@@ -47,6 +47,19 @@ func pointLatest(name string) {
 	}
 }
 
+// loadRuns reads records as loadRun does.
+func loadRuns(names []string) ([]*record.Record, error) {
+	var runs []*record.Record
+	for _, name := range names {
+		rec, err := loadRun(name)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, rec)
+	}
+	return runs, nil
+}
+
 // loadRun reads a record by its file's name, or by its name in the runs folder; the
 // latest for "".
 func loadRun(name string) (*record.Record, error) {

@@ -15,7 +15,6 @@ import (
 	"postage/internal/cost"
 	"postage/internal/report"
 	"postage/lab"
-	"postage/record"
 )
 
 // pageFlags are the flags of `show --html`.
@@ -50,27 +49,24 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, 
 	if len(names) == 0 {
 		names = []string{""}
 	}
+	records, err := loadRuns(names)
+	if err != nil {
+		return err
+	}
 	var runs []report.NamedRun
-	var records []*record.Record
-	for _, name := range names {
-		rec, err := loadRun(name)
-		if err == nil {
-			err = priced.apply(cmd, rec)
-		}
-		if err != nil {
+	for i, rec := range records {
+		if err := priced.apply(cmd, rec); err != nil {
 			return err
 		}
-		name = cmp.Or(name, latestName)
+		name := cmp.Or(names[i], latestName)
 		if slices.ContainsFunc(runs, func(r report.NamedRun) bool { return r.Name == name }) {
 			return hinted(fmt.Errorf("%s is given twice", name), "name each run once")
 		}
-		records = append(records, rec)
 		runs = append(runs, report.NamedRun{Name: name, Record: rec})
 	}
 	shorten(runs)
 	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Prices: flags.prices, Claims: claims.Check(claims.All(), records)}
 	if flags.trends {
-		var err error
 		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
 			return err
 		}
