@@ -178,8 +178,12 @@ func TestSaysWhatCannotBeTold(t *testing.T) {
 			": transport 0.87 store 0.08 in no part alone 0.05\n"},
 		{[]map[string]float64{us(30, 1, 1, 1), us(-30, -1, -1, -1), us(10, 1, -2, 1)}, "encode and transport and decode and store cannot be told from 0.",
 			": in no part alone 1.00\n"},
-		{skewed, "transport 55%, decode 35%, encode 15%, store 5%, together 110% (95 to 125).",
+		{skewed, "transport 55%, decode 35%, encode 15%, store 5%, together 110% (98 to 122).",
 			": encode 0.15 transport 0.55 decode 0.35 store 0.05 in no part alone 0.00\n"},
+		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, 180)), "transport 40%, store 30%, decode 10%, encode 5%, together 85% (64 to 106).",
+			": encode 0.05 transport 0.40 decode 0.10 store 0.30 in no part alone 0.15\n"},
+		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, -380)), "transport 40%, decode 10%, encode 5%, together 55% (55 to 55); store cannot be told from 0.",
+			": encode 0.05 transport 0.40 decode 0.10 in no part alone 0.45\n"},
 	} {
 		got := ofOrders.says(recordOf(name, base.name(), test.blocks...), &verdict.CaseResult{Name: name})
 		if want := "An order's way costs 100 µs of CPU: " + test.says; len(got.Sentences) != 1 || got.Sentences[0] != want {

@@ -13,16 +13,16 @@ import (
 	"postage/record"
 )
 
-// A share is a value with its 95% interval over the blocks, and their mean: of many blocks the
-// value is a median, and medians do not add up.
+// A share is a value with its 95% interval over the blocks, and their mean with its own: of many
+// blocks the value is a median, and medians do not add up.
 type share struct {
 	stats.Shift
-	mean float64
+	mean stats.Shift
 }
 
 // told says whether it is sure that a share is more than 0, where there is more than one block.
 func (s share) told() bool {
-	return s.Low > 0 || s.mean > 0 && (math.IsInf(s.Low, 0) || math.IsNaN(s.Low))
+	return s.mean.Value > 0 && (s.Low > 0 || math.IsInf(s.Low, 0) || math.IsNaN(s.Low))
 }
 
 // percent prints a share of 1: "9% (8 to 10)".
@@ -109,7 +109,6 @@ func (t terms) add(n float64, of terms) terms {
 // block with all of the rows.
 func (s *sum) over(of string, t terms) (_ share, ok bool) {
 	var values []float64
-	total := 0.0
 blocks:
 	for _, block := range s.blocks {
 		whole, known := s.of(block, of)
@@ -124,12 +123,13 @@ blocks:
 			}
 			value += n * ns / whole
 		}
-		values, total = append(values, value), total+value
+		values = append(values, value)
 	}
 	if len(values) == 0 {
 		return share{}, false
 	}
-	return share{stats.Paired(values, 0.05), total / float64(len(values))}, true
+	mean, _ := stats.Moderated([]stats.Grouped{stats.Ungrouped(values)}, 0.05, 0.05)
+	return share{stats.Paired(values, 0.05), mean[0]}, true
 }
 
 // adds are the terms of what steps of a way add to its transport, which is one of them itself.
@@ -219,14 +219,14 @@ func (w way) inWords(base way) string {
 // those of which it is sure that they cost something, and what is in none of these.
 func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
 	whole, ok := s.over(base.name(), terms{row: 1})
-	bar, rest := lab.Bar{Name: row}, whole.mean
+	bar, rest := lab.Bar{Name: row}, whole.mean.Value
 	for _, step := range w.steps() {
 		share, known := s.over(base.name(), w.adds(step))
 		if !known {
-			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.mean}}}, ok
+			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.mean.Value}}}, ok
 		}
 		if share.told() {
-			bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: share.mean}), rest-share.mean
+			bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: share.mean.Value}), rest-share.mean.Value
 		}
 	}
 	bar.Parts = append(bar.Parts, lab.BarPart{Name: "in no part alone", Share: max(0, rest)})
@@ -257,12 +257,11 @@ func (s *sum) shares(base way, bar lab.Bar) string {
 	}
 	if len(told) > 0 {
 		together, _ := s.over(base.name(), base.adds(told...))
-		together.Value = together.mean
 		list := ""
 		for _, p := range parts {
 			list += fmt.Sprintf("%s %.0f%%, ", p.Name, 100*p.Share)
 		}
-		said = append(said, list+"together "+together.percent())
+		said = append(said, list+"together "+share{Shift: together.mean}.percent())
 	}
 	if len(untold) > 0 {
 		said = append(said, strings.Join(untold, " and ")+" cannot be told from 0")
