@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -192,6 +193,14 @@ func TestSaysWhatCannotBeTold(t *testing.T) {
 		if want := base.name() + test.bars; drawn(got.Bars) != want {
 			t.Errorf("bars are %s, want %s", drawn(got.Bars), want)
 		}
+	}
+}
+
+// No percentage is -0.
+func TestPercent(t *testing.T) {
+	got := share{Shift: stats.Shift{Value: -0.001, Low: -0.004, High: 0.002}}.percent()
+	if got != "0% (0 to 0)" {
+		t.Errorf("it says %s", got)
 	}
 }
 

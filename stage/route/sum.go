@@ -28,10 +28,13 @@ func (s share) told() bool {
 // percent prints a share of 1: "9% (8 to 10)".
 func (s share) percent() string {
 	if math.IsInf(s.Low, 0) || math.IsNaN(s.Low) {
-		return fmt.Sprintf("%.0f%% (no interval yet)", 100*s.Value)
+		return fmt.Sprintf("%.0f%% (no interval yet)", percents(s.Value))
 	}
-	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", 100*s.Value, 100*s.Low, 100*s.High)
+	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", percents(s.Value), percents(s.Low), percents(s.High))
 }
+
+// percents are those of a share of 1, in whole ones, which are not -0.
+func percents(x float64) float64 { return math.RoundToEven(100*x) + 0 }
 
 // cpu is the mean CPU time in ns of an operation over a row's batches in a block: of the client, of
 // the server and of the database's processes for its connection. ok is false where it is not known.
@@ -322,7 +325,7 @@ func (s *sum) saving(base, change way) (whole float64, text string, foretold boo
 	}
 	text = saved.percent()
 	if foretold {
-		text = strings.TrimSuffix(text, ")") + fmt.Sprintf("; %.0f%%)", 100*parts.Value)
+		text = strings.TrimSuffix(text, ")") + fmt.Sprintf("; %.0f%%)", percents(parts.Value))
 	}
 	return whole, text, foretold
 }
