@@ -91,7 +91,7 @@ func columnOf(t reflect.Type) (column string, as reflect.Type) {
 		return "timestamptz", t
 	case t == reflect.TypeFor[[]byte]():
 		return "bytea", t
-	case ownJSON(t):
+	case ownJSON(t), t == reflect.TypeFor[json.Number](): // whose zero is no number
 		return "", nil
 	case t.Kind() == reflect.String:
 		return "text", reflect.TypeFor[string]()
@@ -114,8 +114,12 @@ func (l *layout) whole(row []any) ([]byte, error) {
 	var all map[string]json.RawMessage
 	err := json.Unmarshal(data, &all)
 	for k, name := range l.names {
+		value := row[1+k]
+		if t, is := value.(time.Time); is { // in JSON a zone has no seconds, as cities' had before 1900
+			value = t.UTC()
+		}
 		if err == nil {
-			all[name], err = json.Marshal(row[1+k])
+			all[name], err = json.Marshal(value)
 		}
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -61,11 +62,35 @@ func TestByFieldNotPossible(t *testing.T) {
 			Large  uint64
 			Text   string `json:"-"`
 			Number int    `json:",string"`
+			Price  json.Number
 			_      int
 		}], "none of its fields is plain"},
 	} {
 		if _, err := test.of(); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
+	}
+}
+
+// A time is the same in the zone of its reader, though before 1900 cities had zones of odd seconds,
+// and a time that is not set is of the year 1.
+func TestByFieldInAnotherZone(t *testing.T) {
+	type stamped struct{ At time.Time }
+	l, err := byField[stamped]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want stamped
+	row := make([]any, len(l.types))
+	if err := l.row(0, &want, nil, row); err != nil {
+		t.Fatal(err)
+	}
+	row[1] = row[1].(time.Time).In(time.FixedZone("LMT", 53*60+28))
+	data, err := l.whole(row)
+	if err == nil {
+		err = json.Unmarshal(data, &got)
+	}
+	if err != nil || !got.At.Equal(want.At) {
+		t.Errorf("%v came back as %v, %v", want.At, got.At, err)
 	}
 }
