@@ -29,9 +29,7 @@ func newHelped(with bool) *helped {
 }
 
 func busyFor(n int) {
-	for range 1000 * n {
-		nothing()
-	}
+	spin(1000 * n)
 }
 
 func (h *helped) Cycle() int { return 1 }
@@ -54,28 +52,28 @@ func (h *helped) Close() error {
 // CPU time is that of both.
 func TestWorkOfOtherGoroutinesCounts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	perOp := map[bool]int64{}
+	workers, n, perOp := map[bool]*worker{}, map[bool]int{}, map[bool]int64{}
 	for _, with := range []bool{false, true} {
-		before := runtime.NumGoroutine()
+		w := &worker{}
+		w.heap.goroutines = runtime.NumGoroutine()
 		h := newHelped(with)
-		w := &worker{instance: h}
-		w.heap.goroutines = before
+		defer h.Close()
+		w.instance = h
 		answer, err := w.calibrate(batchTarget)
 		if err != nil || (answer.Pieces > 0) == with {
 			t.Errorf("with another goroutine %v: %d pieces, %v", with, answer.Pieces, err)
 		}
-		w.count = answer.Pieces
-		for range 5 { // the least, as the machine does something else
-			b, err := w.Batch(context.Background(), answer.N)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if each := b.CPUNS / int64(answer.N); perOp[with] == 0 || each < perOp[with] {
-				perOp[with] = each
-			}
+		w.count, n[with], workers[with] = answer.Pieces, answer.N, w
+	}
+	workers[false].heap.goroutines = runtime.NumGoroutine()
+	for i := range 20 { // in turns, and the least, as the machine does something else
+		with := i%2 == 1
+		b, err := workers[with].Batch(context.Background(), n[with])
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
+		if each := b.CPUNS / int64(n[with]); perOp[with] == 0 || each < perOp[with] {
+			perOp[with] = each
 		}
 	}
 	if perOp[true] < perOp[false]*3/2 {
