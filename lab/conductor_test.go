@@ -98,8 +98,8 @@ type sized struct{ work }
 
 func (*sized) MinOps() int { return 8 }
 
-// spin does work that waits for nothing but itself: whoever has the core's other half, and wherever
-// the code lies, each step takes as long.
+// spin does work that waits for nothing but itself: each step takes as long, wherever the code lies
+// and whatever runs on the core's other half.
 func spin(n int) {
 	x := spun.Load()
 	for range n {
