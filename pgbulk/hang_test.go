@@ -90,11 +90,11 @@ func slowSource(t *testing.T, padBytes int) {
 	t.Parallel()
 	conn := connect(t)
 	v := newVersioned(t, conn, 600, 1000)
-	must(t, conn, "set statement_timeout = '1s'")
+	must(t, conn, "set statement_timeout = '3s'")
 	pad := strings.Repeat("q", padBytes)
 	_, err := upsert(t.Context(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
 		if i == 500 {
-			time.Sleep(1500 * time.Millisecond)
+			time.Sleep(3500 * time.Millisecond)
 		}
 		if i < 498 {
 			return []any{i, 1, pad[:1000]}

@@ -137,7 +137,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("a crash came as %v", err)
 	}
 	p := started(t, "plain")
-	if err := p.AskWithin(t.Context(), 100*time.Millisecond, "hang", &n); !errors.Is(err, ErrNoAnswer) {
+	if err := p.AskWithin(t.Context(), 500*time.Millisecond, "hang", &n); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("a hang came as %v", err)
 	}
 	if at := p.Stacks(); !strings.HasPrefix(at, "[sleep]") || !strings.Contains(at, "proc.init") {
