@@ -96,20 +96,19 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 
 // take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
-	if err := b.ctx.Err(); err != nil || sub.IsZero() {
-		b.pending++
-		d := delivery{recipient: recipient{sub: sub}}
-		if err != nil {
-			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
-		}
-		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
-	}
 	for b.pending >= b.client.limits.Backlog {
 		if !b.wait() {
 			return false
 		}
 	}
 	b.pending++
+	if err := b.ctx.Err(); err != nil || sub.IsZero() { // perhaps ended while there was no room
+		d := delivery{recipient: recipient{sub: sub}}
+		if err != nil {
+			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
+		}
+		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
+	}
 	l := b.lane(sub.Origin())
 	if l.stalled && b.stalled >= b.client.limits.Backlog/2 || l.refuses(time.Now()) {
 		d := l.delivery(recipient{sub, index})

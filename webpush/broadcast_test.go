@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
@@ -173,6 +174,27 @@ func TestBroadcastCanceled(t *testing.T) {
 	if counts[webpush.Accepted]+counts[webpush.Canceled] != 100 || counts[webpush.Canceled] < 10 {
 		t.Errorf("%v", counts)
 	}
+}
+
+// TestBroadcastCanceledWithoutRoom cancels while a message waits for room in the backlog: it is
+// canceled too, and not left to a service that nothing is sent to any more.
+func TestBroadcastCanceledWithoutRoom(t *testing.T) {
+	subs := strangers(t, 20)
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, nil, webpush.Config{Limits: webpush.Limits{Backlog: 8}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		counts := make(map[webpush.Outcome]int)
+		for _, result := range client.Broadcast(ctx, slices.Values(subs), nil, webpush.Options{}) {
+			counts[result.Outcome()]++
+		}
+		if counts[webpush.Canceled] != len(subs) {
+			t.Errorf("%v, want all canceled", counts)
+		}
+	})
 }
 
 // TestBroadcastLeftEarly breaks out of the loop; nothing may run on.
