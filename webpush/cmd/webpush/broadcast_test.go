@@ -180,6 +180,11 @@ func TestBroadcastProgress(t *testing.T) {
 	if got := screen.String(); got != "\x1b[4A\x1b[J" {
 		t.Errorf("the end erases %q", got)
 	}
+	long := newProgress(&screen, 10_000_000, nil)
+	long.now, long.began, long.done = func() time.Time { return clock.Add(12 * time.Hour) }, clock, 1_000_000
+	if got := long.lines()[0]; !strings.HasSuffix(got, " 1000000 of 10000000, 108h0m0s left") {
+		t.Errorf("after 12 hours: %s", got)
+	}
 	quiet := newProgress(&screen, 10, nil)
 	screen.Reset()
 	for range 1000 {

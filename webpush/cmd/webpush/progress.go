@@ -102,7 +102,7 @@ func (p *progress) lines() []string {
 	done := p.earlier + p.done
 	left := "?"
 	if elapsed := p.now().Sub(p.began); p.done > 0 {
-		left = (elapsed * time.Duration(int64(p.total)-done) / time.Duration(p.done)).Round(time.Second).String()
+		left = time.Duration(float64(elapsed) * float64(int64(p.total)-done) / float64(p.done)).Round(time.Second).String()
 	}
 	lines := []string{
 		fmt.Sprintf("%s %d of %d, %s left", bar(float64(done)/float64(max(1, p.total))), done, p.total, left),
