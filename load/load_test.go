@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"postage/internal/proc"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
@@ -446,7 +448,18 @@ func TestObjectives(t *testing.T) {
 			t.Errorf("%s: %q, want kept %v", text, why, kept)
 		}
 	}
-	for _, text := range []string{"p99", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", ""} {
+	for c := codes.OK; c <= codes.Unauthenticated; c++ {
+		objectives(t, c.String()+"<1%")
+	}
+	r.Statuses = map[int]int64{okStatus: 80, 14: 15, 42: 5} // gRPC's
+	for text, kept := range map[string]bool{
+		"OK>=80%": true, "14<15%": false, "14<=15%": true, "Unavailable<15%": false, "42<5%": false, "5<=0%": true, "NotFound<=0%": true,
+	} {
+		if why := objectives(t, text)[0].Missed(r); (why == "") != kept {
+			t.Errorf("%s: %q, want kept %v", text, why, kept)
+		}
+	}
+	for _, text := range []string{"p99", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", "", "Unavailible<1%", "Max<1%"} {
 		if _, err := ParseObjectives(text); err == nil {
 			t.Errorf("%q is no objective", text)
 		}

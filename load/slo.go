@@ -20,14 +20,16 @@ type Objective struct {
 	text   string
 }
 
-var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors|[1-9][0-9]?|[1-5](?:xx|[0-9][0-9])|[A-Z][A-Za-z]+)(<=?|>=?)(.+)$`)
+// objective has gRPC's statuses one by one: a misspelt one would always be kept.
+var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors|[1-9][0-9]?|[1-5](?:xx|[0-9][0-9])|OK|Canceled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|` +
+	`ResourceExhausted|FailedPrecondition|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated)(<=?|>=?)(.+)$`)
 
 // ParseObjectives reads objectives such as "p99<5ms" or "p99.9<20ms,errors<0.1%".
 func ParseObjectives(text string) (out []Objective, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		o, ok := parseObjective(strings.TrimSpace(part))
 		if !ok {
-			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%%, 503<1%% or rate>=990", part)
+			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%%, 503<1%%, Unavailable<1%% or rate>=990", part)
 		}
 		out = append(out, o)
 	}
@@ -57,6 +59,9 @@ func parseObjective(text string) (o Objective, ok bool) {
 		o.Bound, err = strconv.ParseFloat(number, 64)
 		ok = !share || o.Bound > 100
 		o.Bound /= 100
+		if n, err := strconv.Atoi(o.Of); err == nil {
+			o.Of = StatusName(n) // by which Missed looks for it
+		}
 	}
 	return o, !ok && err == nil && (o.Bound > 0 || o.Bound == 0 && o.Is != "<")
 }
