@@ -190,14 +190,19 @@ func fromJSON(line []byte) (at time.Time, method, target string, err error) {
 	return at, method, target, nil
 }
 
-// parseTime reads a time in seconds or milliseconds since 1970, in the format of RFC 3339, or in
-// that of the combined log format.
+// parseTime reads a time in seconds, milli-, micro- or nanoseconds since 1970, in the format of RFC
+// 3339, or in that of the combined log format.
 func parseTime(text string) (time.Time, error) {
-	if n, err := strconv.ParseFloat(text, 64); err == nil {
-		if n < 1e11 {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n < 1e20 {
+		if n < 1e11 { // seconds
 			n *= 1e3
 		}
-		return time.UnixMicro(int64(n * 1e3)), nil
+		if n < 1e14 { // milliseconds
+			n *= 1e3
+		} else if n >= 1e17 { // nanoseconds
+			n /= 1e3
+		}
+		return time.UnixMicro(int64(n)), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, combinedTime} {
 		if at, err := time.Parse(layout, text); err == nil {
