@@ -95,6 +95,25 @@ func (discard) write([]byte) error { return nil }
 func (discard) drained() bool      { return true }
 func (discard) drop()              {}
 
+// broken is a connection that takes nothing.
+type broken struct{ discard }
+
+func (broken) write([]byte) error { return io.ErrClosedPipe }
+
+// A request that gets its place from one on a connection whose end shows in a write is written too.
+func TestHTTP2EndMakesRoom(t *testing.T) {
+	t.Parallel()
+	l, now := loose(t, 1, new(Target).succeeded, http2Request{}), time.Now()
+	left, c := newHTTP2Conn(l, broken{}), newHTTP2Conn(l, discard{})
+	l.open[left], l.open[c], l.conn, l.again = true, true, c, []repeat{{due: now}}
+	left.start(repeat{}, now)
+	left.leave()
+	left.wantsFlush()
+	if l.loop.fill(now); l.active != 1 || len(c.streams) != 1 || len(c.out) > 0 {
+		t.Errorf("%d requests are under way, %d bytes of them are not written", l.active, len(c.out))
+	}
+}
+
 // dialTCP connects to a URL's host.
 func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
 	var d net.Dialer

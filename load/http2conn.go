@@ -254,7 +254,7 @@ func (c *http2Conn) settle(now time.Time, err error) {
 		if s, ok := c.conn.(*socket); ok {
 			l.unused = append(l.unused, s)
 		}
-	} else if len(c.out) > 0 && c.conn.drained() {
+	} else if c.failed == nil && len(c.out) > 0 && c.conn.drained() {
 		c.wantsFlush()
 	}
 	l.settle(now)

@@ -274,8 +274,8 @@ func (l *loop) handle(events []event, now time.Time) time.Time {
 func (l *loop) fill(now time.Time) {
 	l.begin(now)
 	for len(l.unwritten) > 0 {
-		for _, c := range l.unwritten {
-			c.flushNow(now)
+		for i := 0; i < len(l.unwritten); i++ { // one that has failed may add another
+			l.unwritten[i].flushNow(now)
 		}
 		l.unwritten = l.unwritten[:0]
 		l.begin(now) // if a connection failed, there is room
