@@ -10,14 +10,18 @@ import (
 
 // loadPage makes the page about a load on a target.
 func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
-	what := t.Request.Method
+	first, n := t.Request, len(t.Requests)
+	if n > 0 {
+		first = t.Requests[0]
+	}
+	what := first.Method
 	if t.RPC != "" {
 		what = t.RPC
 	}
-	if n := len(t.Requests); n > 1 {
+	if n > 1 {
 		what = fmt.Sprintf("%d requests, the first %s", n, what)
 	}
-	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, t.Request.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r), Seconds: s.page}
+	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r), Seconds: s.page}
 	if r.Invalid() != "" {
 		return p
 	}

@@ -57,6 +57,34 @@ func TestConnectToAndExpect(t *testing.T) {
 	}
 }
 
+// Open leaves its target as it was: opened again, it sends the same.
+func TestOpenAgain(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/s.S/M" {
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	target := &Target{Proto: "connect", RPC: "s.S/M", Conns: 1, Streams: 1, Request: Request{URL: parsed(t, server.URL+"/api"), Header: http.Header{"X-Who": {"Ann"}}}}
+	for range 2 {
+		pool, err := Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 20 * time.Millisecond}, Lines: pool.Lines})
+		if err != nil || r.Done != 2 || r.Failed() > 0 {
+			t.Errorf("%v, %v", err, r.Errors)
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(target.Requests) > 0 || len(target.Request.Header) != 1 {
+			t.Errorf("the target is now %+v", target)
+		}
+	}
+}
+
 // With HTTP/3, too, every connection goes to that address, the later ones as the first.
 func TestConnectToAgain(t *testing.T) {
 	t.Parallel()

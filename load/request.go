@@ -29,7 +29,7 @@ type Request struct {
 
 // check completes a request and rejects what its protocol does not allow.
 func (r *Request) check(proto string) error {
-	if r.Header == nil {
+	if r.Header = r.Header.Clone(); r.Header == nil {
 		r.Header = http.Header{}
 	}
 	r.Method = cmp.Or(r.Method, http.MethodGet)

@@ -169,7 +169,6 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 	}
 	const n = 1000
 	for _, method := range methods {
-		target.Requests = nil
 		target.Request = Request{Method: method, URL: parsed(t, fmt.Sprintf("%s://127.0.0.1:%s%s", scheme, port, where))}
 		pool, err := Open(t.Context(), target)
 		if err != nil {

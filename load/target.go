@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -81,6 +82,8 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket, connect, grpc-web or sse", t.Proto)
 	}
+	own := *t // the caller's stays as it is
+	t = &own
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
@@ -99,7 +102,8 @@ func (t *Target) checkRequests() error {
 	if len(t.Requests) == 0 {
 		t.Requests = []Request{t.Request}
 	}
-	t.Request = t.Requests[0]
+	t.Requests = slices.Clone(t.Requests)
+	first := t.Requests[0].URL
 	for i := range t.Requests {
 		r := &t.Requests[i]
 		if err := r.check(t.Proto); err != nil {
@@ -108,10 +112,11 @@ func (t *Target) checkRequests() error {
 		if socket := r.URL.Scheme == "ws" || r.URL.Scheme == "wss"; socket != (t.Proto == "websocket") {
 			return fmt.Errorf("%s cannot be sent by %s: ws and wss URLs go with websocket, and it with no others", r.URL.Redacted(), t.Proto)
 		}
-		if r.URL.Scheme != t.Request.URL.Scheme || r.URL.Host != t.Request.URL.Host {
-			return fmt.Errorf("requests to %s://%s and to %s://%s: all must go to one server", t.Request.URL.Scheme, t.Request.URL.Host, r.URL.Scheme, r.URL.Host)
+		if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+			return fmt.Errorf("requests to %s://%s and to %s://%s: all must go to one server", first.Scheme, first.Host, r.URL.Scheme, r.URL.Host)
 		}
 	}
+	t.Request = t.Requests[0]
 	return nil
 }
 

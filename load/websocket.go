@@ -32,7 +32,6 @@ func openWebSocket(_ context.Context, t *Target, p *Pool) error {
 			t.Requests[i].Body = []byte("postage")
 		}
 	}
-	t.Request = t.Requests[0]
 	take := inTurn(t.Requests)
 	for range t.Conns {
 		s := &webSocket{target: t, take: take}
