@@ -62,6 +62,9 @@ func Parse(text string) (Spec, error) {
 	if s.Burst != 0 && s.Loss == 0 {
 		return s, fmt.Errorf("link %q: a burst without loss: add loss=1%%", text)
 	}
+	if s.Rate == 0 && (s.QueuePackets != 0 || s.QueueBytes != 0) {
+		return s, fmt.Errorf("link %q: a queue without a rate, for which alone packets wait: add rate=50mbit", text)
+	}
 	return s, nil
 }
 

@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		"queue=0":                   "want packets",
 		"queue=1kb":                 "want packets",
 		"burst=4":                   "a burst without loss",
+		"rtt=20ms,queue=100":        "a queue without a rate",
 		"loss=1%,burst=0.5":         "want the packets that are lost in a row",
 		"rtt=20ms,rtt=30ms":         "rtt is given twice",
 		"cc=":                       "want a congestion control",
