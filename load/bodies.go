@@ -16,23 +16,11 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// openBodies makes a line for each connection, which sends one request at a time over HTTP/1.1 and
-// reads what is in the answers' bodies: server-sent events or gRPC-Web.
-func openBodies(t *Target, p *Pool, read func(*Work, *http.Response) (answered time.Time, err error)) error {
-	take := inTurn(t.Requests)
-	for range t.Conns {
-		x := t.exchange()
-		p.closers = append(p.closers, x.close)
-		p.Lines = append(p.Lines, &roundTripper{exchange: x, target: t, take: take, read: read})
-	}
-	return nil
-}
-
 // openEvents asks for streams of events. A stream is answered when its first event comes, and a
 // failure of what follows is its failure. It ends after Target.Messages events, and for 0 when the
 // server ends it.
 func openEvents(_ context.Context, t *Target, p *Pool) error {
-	return openBodies(t, p, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
+	return p.addExchanges(t, 1, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
 }
 
 // follow reads a stream of events, as WHATWG's HTML standard has them (section 9.2), and measures
@@ -103,7 +91,7 @@ func openWeb(ctx context.Context, t *Target, p *Pool) error {
 		r.Header.Set("X-Grpc-Web", "1")
 		r.Body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))), data...)
 	}
-	return openBodies(t, p, func(_ *Work, r *http.Response) (now time.Time, err error) { return now, webReply(r) })
+	return p.addExchanges(t, 1, func(_ *Work, r *http.Response) (now time.Time, err error) { return now, webReply(r) })
 }
 
 // call makes the request one of a method below its URL.

@@ -101,12 +101,17 @@ func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	case t.Proto != "http2" && t.Proto != "http3":
 		return errors.New("cookies work with http1, http2 and http3 only")
 	}
+	return p.addExchanges(t, users, nil)
+}
+
+// addExchanges adds connections with lines that each send one request at a time. read is a line's.
+func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Response) (answered time.Time, err error)) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
 		x := t.exchange()
 		p.closers = append(p.closers, x.close)
 		for range users {
-			line := &roundTripper{exchange: x, target: t, take: take}
+			line := &roundTripper{exchange: x, target: t, take: take, read: read}
 			if t.Cookies {
 				line.RoundTripper = newVisitor(x.RoundTripper)
 			}
