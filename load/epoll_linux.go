@@ -172,11 +172,8 @@ func transfer(call uintptr, fd int, data []byte, flags uintptr) (int, unix.Errno
 	return int(n), 0
 }
 
-// sharpen makes the kernel wake this thread on time. By default timers may be 50 us late.
-func sharpen() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
-
-// blunt undoes sharpen: 0 restores the thread's default.
-func blunt() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) }
+// slack is how late the kernel may wake this thread, in ns: 0 restores its default, which is 50 us.
+func slack(ns uintptr) { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, ns, 0, 0, 0) }
 
 // sleep sleeps in the kernel.
 func sleep(d time.Duration) {

@@ -211,11 +211,9 @@ func (r *ring) take(one lane) {
 // Serve sends a run's requests.
 func (l *loop) Serve(ctx context.Context, w *Work) {
 	runtime.LockOSThread()
-	sharpen()
-	defer func() {
-		blunt()
-		runtime.UnlockOSThread()
-	}()
+	defer runtime.UnlockOSThread()
+	slack(1)
+	defer slack(0)
 	woke := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(woke)

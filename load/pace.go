@@ -129,8 +129,8 @@ func (r *run) await(due time.Time) bool {
 	} else {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		sharpen()
-		defer blunt()
+		slack(1)
+		defer slack(0)
 	}
 	for r.ctx.Err() == nil {
 		wait := time.Until(due)
