@@ -86,7 +86,7 @@ func (h Header) String() string {
 func (h Header) Format(f fmt.State, _ rune) { writeRedacted(f, h.String()) }
 
 // LogValue is what String gives.
-func (h Header) LogValue() slog.Value { return logRedacted(h.String()) }
+func (h Header) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
 // header checks o and returns the header fields, without Authorization.
 func (o *Options) header() (h Header, err error) {

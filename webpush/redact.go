@@ -3,7 +3,6 @@ package webpush
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,9 +13,6 @@ import (
 func writeRedacted(f fmt.State, text string) {
 	io.WriteString(f, text) //nolint:errcheck // fmt.State has nowhere to report it
 }
-
-// logRedacted is the body of every LogValue method here.
-func logRedacted(text string) slog.Value { return slog.StringValue(text) }
 
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
 // maxReasonBytes, without any part of the endpoint beyond its origin, or of the token.

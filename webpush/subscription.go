@@ -308,4 +308,4 @@ func (s Subscription) String() string {
 func (s Subscription) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
 
 // LogValue is what String gives.
-func (s Subscription) LogValue() slog.Value { return logRedacted(s.String()) }
+func (s Subscription) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -128,4 +128,4 @@ func (k *VAPIDKeys) String() string {
 func (k *VAPIDKeys) Format(f fmt.State, _ rune) { writeRedacted(f, k.String()) }
 
 // LogValue is what String gives.
-func (k *VAPIDKeys) LogValue() slog.Value { return logRedacted(k.String()) }
+func (k *VAPIDKeys) LogValue() slog.Value { return slog.StringValue(k.String()) }
