@@ -47,12 +47,10 @@ const shownOrigins = 5
 func newProgress(w io.Writer, total int, kept map[webpush.Outcome]int64) *progress {
 	p := &progress{
 		w: w, live: isTerminal(w), total: total, now: time.Now, began: time.Now(),
-		outcomes: maps.Clone(kept), origins: map[string]*originProgress{},
+		outcomes: map[webpush.Outcome]int64{}, origins: map[string]*originProgress{},
 	}
-	if p.outcomes == nil {
-		p.outcomes = map[webpush.Outcome]int64{}
-	}
-	for _, n := range kept {
+	for o, n := range kept {
+		p.outcomes[o] = n
 		p.earlier += n
 	}
 	return p
