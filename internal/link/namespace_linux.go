@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"runtime"
 
@@ -112,10 +113,7 @@ func newDevice(ip string) (int, error) {
 	if err := unix.IoctlIfreq(device, unix.TUNSETIFF, r); err != nil {
 		return 0, err
 	}
-	var address [4]byte
-	if _, err := fmt.Sscanf(ip, "%d.%d.%d.%d", &address[0], &address[1], &address[2], &address[3]); err != nil {
-		return 0, err
-	}
+	address := netip.MustParseAddr(ip).As4() // of our own
 	for _, set := range []struct {
 		what  uint
 		value func() error
