@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -124,11 +123,10 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 	if base == nil {
 		return errors.New("an access log does not name its server: give a URL")
 	}
-	scanner := bufio.NewScanner(bytes.NewReader(text))
-	scanner.Buffer(nil, 1<<20)
-	for n := 1; scanner.Scan(); n++ {
-		line := bytes.TrimSpace(scanner.Bytes())
-		if len(line) == 0 {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		at, method, target, err := read(line)
@@ -137,7 +135,7 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 		}
 		r.add(at, method, target, base)
 	}
-	return scanner.Err()
+	return nil
 }
 
 // combinedTime is the time format of the common log format.

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -108,9 +107,10 @@ var newRequest = regexp.MustCompile(`^([0-9]+ +)?[A-Z]+\s+\S+://`)
 
 func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 	var r *Request
-	scanner := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; scanner.Scan(); n++ {
-		line := strings.TrimSpace(scanner.Text())
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		n++
 		fail := func(err error) error { return fmt.Errorf("%s:%d: %w", path, n, err) }
 		name, value, field := strings.Cut(line, ":")
 		switch {
@@ -145,7 +145,7 @@ func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 			r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 		}
 	}
-	return out, scanner.Err()
+	return out, nil
 }
 
 func readJSONTargets(path string, text []byte) (out []weighed, err error) {

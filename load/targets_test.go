@@ -124,6 +124,18 @@ func TestTargetsErrors(t *testing.T) {
 	}
 }
 
+// A line may be of any length: a header field of targets, an entry of a log.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 2<<20)
+	if r, err := ReadTargets(file(t, "targets", "GET http://h/\nCookie: "+long)); err != nil || len(r) != 1 || r[0].Header.Get("Cookie") != long {
+		t.Errorf("%d targets, %v", len(r), err)
+	}
+	if r, err := ReadReplay(file(t, "log", strings.TrimSpace(accessLog)+long), parsed(t, "http://h"), 1); err != nil || len(r.Requests) != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // A mix is sent by its weights, spread evenly, and each target has figures of its own: those that
 // the server counted.
 func TestWeights(t *testing.T) {
