@@ -98,7 +98,7 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, lab.ErrInterrupted):
+	case errors.Is(err, lab.ErrInterrupted), ctx.Err() != nil:
 		return exitInterrupted
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
@@ -146,6 +147,20 @@ func TestProfileWrongInput(t *testing.T) {
 		if all := out.String() + said.String(); !strings.Contains(strings.Join(strings.Fields(all), " "), strings.Join(strings.Fields(want), " ")) || strings.Count(all, "404") > 1 {
 			t.Errorf("%s: %d, want %q:\n%s", args, code, want, all)
 		}
+	}
+}
+
+// Ctrl-C ends the wait for a server's profile as it ends any other command.
+func TestProfileInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	var out, said bytes.Buffer
+	if code := postage.run(ctx, []string{"profile", server.URL}, strings.NewReader(""), &out, &said); code != exitInterrupted || strings.Contains(said.String(), "cancel") {
+		t.Errorf("exit %d: %s%s", code, &out, &said)
 	}
 }
 
