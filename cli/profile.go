@@ -191,13 +191,7 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	}
 	say(cmd, "profiling for %d seconds", f.seconds)
 	begin := time.Now()
-	counters := profile.Counters{}
-	scrape := func(sign float64) {
-		for _, name := range names {
-			addCounters(ctx, client, name, target.Request.Header, counters, sign)
-		}
-	}
-	scrape(-1)
+	before := countersOf(ctx, client, names, target.Request.Header)
 	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
 	for i, name := range wanted {
 		go func() {
@@ -213,22 +207,28 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		}
 	}
 	elapsed := time.Since(begin).Seconds()
-	scrape(1)
-	f.metrics = counters.Over(elapsed)
+	f.metrics = profile.MetricsOf(before, countersOf(ctx, client, names, target.Request.Header), elapsed)
 	return found, err
 }
 
-// addCounters adds a server's counters, if it exports them beside its profiles.
-func addCounters(ctx context.Context, client *http.Client, name string, header http.Header, to profile.Counters, sign float64) {
-	u, err := url.Parse(name)
-	if err != nil {
-		return
+// countersOf are the counters of the servers that export them beside their profiles, by their
+// hosts: of one several profiles may be named.
+func countersOf(ctx context.Context, client *http.Client, names []string, header http.Header) map[string]profile.Counters {
+	all := map[string]profile.Counters{}
+	for _, name := range names {
+		u, err := url.Parse(name)
+		if err != nil {
+			continue
+		} else if _, asked := all[u.Host]; asked {
+			continue
+		}
+		all[u.Host], u.Path, u.RawQuery = nil, "/metrics", ""
+		if response, err := get(ctx, client, u.String(), header); err == nil {
+			all[u.Host] = profile.ReadCounters(response.Body)
+			_ = response.Body.Close()
+		}
 	}
-	u.Path, u.RawQuery = "/metrics", ""
-	if response, err := get(ctx, client, u.String(), header); err == nil {
-		to.Add(response.Body, sign)
-		_ = response.Body.Close()
-	}
+	return all
 }
 
 // get asks a server, as --header says, for what it must have.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	runtimepprof "runtime/pprof"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,6 +163,34 @@ func TestProfileInterrupted(t *testing.T) {
 	var out, said bytes.Buffer
 	if code := postage.run(ctx, []string{"profile", server.URL}, strings.NewReader(""), &out, &said); code != exitInterrupted || strings.Contains(said.String(), "cancel") {
 		t.Errorf("exit %d: %s%s", code, &out, &said)
+	}
+}
+
+// A server's counters are read once before and once after, however many of its profiles are named;
+// and one that had none before says nothing.
+func TestProfileCounters(t *testing.T) {
+	var scrapes, missing atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		n := scrapes.Add(1)
+		if n <= missing.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintf(w, "process_cpu_seconds_total %d\n", 100*n)
+	})
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(cpuProfile(t, "main.f")) })
+	mux.HandleFunc("/debug/pprof/allocs", func(w http.ResponseWriter, _ *http.Request) { _ = runtimepprof.Lookup("allocs").WriteTo(w, 0) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for range 2 {
+		code, out, said := command("profile", server.URL+"/debug/pprof/profile", server.URL+"/debug/pprof/allocs", "--json")
+		var s profile.Summary
+		if err := json.Unmarshal([]byte(out), &s); code != exitOK || err != nil || scrapes.Load() != 2 || (s.Metrics == nil) != (missing.Load() > 0) {
+			t.Errorf("%d: %v: read %d times, %d of them missing: %+v: %s", code, err, scrapes.Load(), missing.Load(), s.Metrics, said)
+		}
+		scrapes.Store(0)
+		missing.Store(1)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Counters are what servers have counted of themselves since they began, by the names of
-// Prometheus' Go client.
+// Counters are what a server has counted of itself since it began, by the names of Prometheus' Go
+// client.
 type Counters map[string]float64
 
 // The counters that are read: processor time in use, and bytes allocated; and by the runtime's own
@@ -22,18 +22,20 @@ const (
 	bytesCounter = "go_memstats_alloc_bytes_total"
 )
 
-// Add reads Prometheus' text format, and adds what it has of the counters, times a sign.
-func (c Counters) Add(r io.Reader, sign float64) {
+// ReadCounters reads what Prometheus' text format has of the counters.
+func ReadCounters(r io.Reader) Counters {
+	c := Counters{}
 	lines := bufio.NewScanner(io.LimitReader(r, 64<<20))
 	for lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), " ")
 		switch name {
 		case cpuCounter, gcCounter, allCounter, idleCounter, bytesCounter:
 			if v, err := strconv.ParseFloat(text, 64); err == nil {
-				c[name] += sign * v
+				c[name] = v
 			}
 		}
 	}
+	return c
 }
 
 // Metrics are what servers say of the time in which they were profiled.
@@ -45,8 +47,17 @@ type Metrics struct {
 	GarbageNS *float64 `json:"garbage_ns_byte"`
 }
 
-// Over is what the counters' differences over so many seconds say, nil without processor time.
-func (c Counters) Over(seconds float64) *Metrics {
+// MetricsOf is what the counters of servers, by the server, say of so many seconds between two
+// readings; nil without processor time. A server counts that has both.
+func MetricsOf(before, after map[string]Counters, seconds float64) *Metrics {
+	c := Counters{}
+	for server, now := range after {
+		for name, was := range before[server] {
+			if is, there := now[name]; there {
+				c[name] += is - was
+			}
+		}
+	}
 	cpu := c[cpuCounter]
 	if cpu <= 0 || seconds <= 0 {
 		return nil
