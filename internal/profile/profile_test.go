@@ -383,6 +383,20 @@ func TestCompare(t *testing.T) {
 	if x := m.Moves[0]; m.Unit == PerRequest || x.Moved.Value != 0 || x.Moved.Low > -0.05 || x.Moved.High < 0.05 {
 		t.Errorf("shares that did not move: %+v", x)
 	}
+	if x := m.Total.Moved; x.Low != 0 || x.High != 0 {
+		t.Errorf("the share of all moved: %+v", x)
+	}
+	// Profiles of different lengths have the same shares.
+	var lengths []*Source
+	for n := range 5 {
+		lengths = append(lengths, sourceOf(t, stacks("cpu", fmt.Sprint(50<<n, " encoding/json.Unmarshal main.f"), fmt.Sprint(100<<n, " main.f"))))
+	}
+	m = Compare(summaryOf(t, lengths...), summaryOf(t, lengths...), nil)
+	for _, x := range append(m.Moves, m.Total) {
+		if math.Abs(x.Moved.Low) > 1e-9 || math.Abs(x.Moved.High) > 1e-9 {
+			t.Errorf("%s: the same share of each profile moved: %+v", x, x.Moved)
+		}
+	}
 }
 
 // A profile of another language's program is not taken for the user's own code.
