@@ -97,15 +97,16 @@ func addRuns(cmd *cobra.Command, db *history.DB, name string) error {
 	if err == nil && len(files) == 0 {
 		return hinted(fmt.Errorf("%s has no runs", name), "a run's file ends in .txt")
 	}
-	for _, file := range files {
-		if err := addRun(cmd, db, file, false); err != nil {
-			return err
+	for _, file := range files { // what is wrong with one keeps no other out
+		if err = errors.Join(err, addRun(cmd, db, file, false)); cmd.Context().Err() != nil {
+			break
 		}
 	}
 	return err
 }
 
-// addRun adds one run and reports the outcome; one that is already there only if told to.
+// addRun adds one run and reports the outcome; one that is already there, or has no figures to add,
+// is an outcome like another unless it was named itself.
 func addRun(cmd *cobra.Command, db *history.DB, name string, there bool) error {
 	file := name
 	if name == latestName {
@@ -121,6 +122,10 @@ func addRun(cmd *cobra.Command, db *history.DB, name string, there bool) error {
 	}
 	a, err := db.Add(cmd.Context(), rec, filepath.Base(file))
 	if errors.Is(err, history.ErrNoFigures) {
+		if !there {
+			say(cmd, "%v", err)
+			return nil
+		}
 		return hinted(err, "`postage show` says why")
 	}
 	if err != nil {

@@ -73,6 +73,29 @@ func TestHistoryShowsWhenARowBecameSlower(t *testing.T) {
 	}
 }
 
+// Of a folder all runs are added that can be: one without figures is told, a damaged one is an
+// error in the end.
+func TestHistoryOfFolder(t *testing.T) {
+	folder := t.TempDir()
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
+	good, none := made.Record(), made.Record()
+	none.Blocks = nil
+	saved(t, folder, "a.txt", none)
+	saved(t, folder, "c.txt", good)
+	add := func() (int, string, string) {
+		return command("history", "add", folder, "--db", filepath.Join(t.TempDir(), "history.db"))
+	}
+	if code, stdout, stderr := add(); code != exitOK || !strings.HasPrefix(stdout, "c.txt: added") || !strings.Contains(stderr, "add a.txt to the history: no row of it has figures") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "b.txt"), []byte("cut off"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := add(); code != exitUsage || !strings.HasPrefix(stdout, "c.txt: added") || !strings.Contains(stderr, "b.txt:") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // Ctrl-C ends a command of the history like any other.
 func TestHistoryInterrupted(t *testing.T) {
 	place, last := historyOf(t, 1, 0)
