@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -182,6 +183,29 @@ func TestGateOfNewRow(t *testing.T) {
 	code, stdout, stderr = command("compare", "--gate", against("codec=b"))
 	if code != 2 || stdout != "" || !strings.Contains(stderr, "codec=b: in old only") {
 		t.Errorf("lost: exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// A run that lost a row has no answer, also where JSON is printed and another row regressed; a run
+// with one side is not gated when it is resumed.
+func TestGateOfARun(t *testing.T) {
+	rec := gated(2, 14, 1.5)
+	rec.Row("Encode/msg=0/op=encode/codec=b").Proof = record.ProofNotPossible + "there is no such row"
+	root := postage.newRoot()
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	run, _, err := root.Find([]string{"run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = postage.printer(&runFlags{formFlags: formFlags{report.Form{JSON: true}}, gate: true})(run, rec)
+	if status := exitStatus(0); err == nil || errors.As(err, &status) {
+		t.Errorf("a lost row: %v, want an error that is no exit status", err)
+	}
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
+	file := saved(t, t.TempDir(), "one.txt", made.Record())
+	if code, _, stderr := command("run", "--resume", file, "--budget", "1s", "--gate"); code != exitUsage || !strings.Contains(stderr, "--gate: "+file+" was made without --against") {
+		t.Errorf("one side: exit %d: %s", code, stderr)
 	}
 }
 

@@ -52,7 +52,7 @@ func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error
 		changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 		switch {
 		case f.gate && f.JSON:
-			return errors.Join(answers(cmd, changes), gateStatus(changes.Outcome()))
+			return cmp.Or(answers(cmd, changes), gateStatus(changes.Outcome()))
 		case f.JSON:
 			return nil
 		}
@@ -228,6 +228,9 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	}
 	if isBench(rec) {
 		return hinted(fmt.Errorf("%s is a record of `postage bench`", name), "postage bench --resume "+flags.resume)
+	}
+	if flags.gate && !verdict.IsAgainst(rec) {
+		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run: `postage run --against main --gate`")
 	}
 	all, machine := lab.Entries(p.suites), record.ThisMachine(0)
 	if rec.Run.Vary != "" {
