@@ -32,7 +32,7 @@ func (p *pricing) apply(cmd *cobra.Command, rec *record.Record) error {
 	if p.garbage != "" {
 		number, _ := strings.CutSuffix(p.garbage, "ns/B")
 		ns, err := strconv.ParseFloat(number, 64)
-		if err != nil || ns <= 0 || ns > 1e3 {
+		if err != nil || !(ns > 0 && ns <= 1e3) {
 			return fmt.Errorf("--garbage %s: want nanoseconds a byte, such as 0.25ns/B", p.garbage)
 		}
 		rec.Priced = &record.Pricing{PerByte: ns}

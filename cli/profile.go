@@ -77,11 +77,15 @@ What a change would save is that share times a measured ratio: of --record, else
 }
 
 func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
-	if f.seconds < 1 {
+	switch {
+	case f.seconds < 1:
 		return errors.New("--seconds: want at least 1")
-	}
-	if len(f.requests) > 0 && len(f.against) == 0 {
+	case !(f.corePrice >= 0):
+		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
+	case len(f.requests) > 0 && len(f.against) == 0:
 		return errors.New("--requests goes with --against")
+	case len(f.requests) != 0 && (len(f.requests) != 2 || !(slices.Min(f.requests) > 0)):
+		return errors.New("--requests: want how many the new profiles are of, and the old, such as 5000,4800")
 	}
 	table, err := profile.NewOwners()
 	if err != nil {
@@ -104,9 +108,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		old, err := f.summary(cmd, table, f.against)
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
-		}
-		if len(f.requests) != 0 && len(f.requests) != 2 || slices.Min(append(f.requests, 1)) <= 0 {
-			return errors.New("--requests: want how many the new profiles are of, and the old, such as 5000,4800")
 		}
 		return report.ProfileMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
 	}

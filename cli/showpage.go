@@ -46,6 +46,11 @@ func (f *pageFlags) unused(cmd *cobra.Command) error {
 
 // makePage makes a page of some runs, the latest for none.
 func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, priced *pricing) error {
+	for name, price := range map[string]float64{"rate": flags.prices.Rate, "cpu-hour": flags.prices.CPUHour, "gb": flags.prices.GB} {
+		if !(price >= 0) {
+			return fmt.Errorf("--%s %v: must not be less than 0", name, price)
+		}
+	}
 	if len(names) == 0 {
 		names = []string{""}
 	}
