@@ -128,8 +128,8 @@ func (f *loadFlags) pacer() (load.Pacer, error) {
 		return stages, nil
 	}
 	lasts := f.duration
-	if f.most > 0 && f.rate > 0 {
-		lasts = min(lasts, time.Duration(float64(f.most)/float64(f.rate)*1e9))
+	if seconds := float64(f.most) / float64(f.rate); f.most > 0 && seconds < lasts.Seconds() {
+		lasts = time.Duration(seconds * 1e9)
 	}
 	return load.Constant{Rate: float64(f.rate), For: lasts}, nil
 }
