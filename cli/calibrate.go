@@ -105,8 +105,8 @@ func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.
 	if err != nil {
 		return err
 	}
-	if len(rec.Rows) == 0 || rec.Rows[0].Stage != lab.CalibrationStage {
-		return hinted(fmt.Errorf("%s is not a record of a calibration", name), "postage run --resume "+file)
+	if err := ofCalibration(rec, name); err != nil {
+		return err
 	}
 	suite := p.calibrationSuite(calibratedStage(rec), len(rec.Cases()))
 	entries, err := lab.Resume(rec, lab.Entries([]lab.Suite{suite}), record.ThisMachine(0), budget)
@@ -118,6 +118,14 @@ func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.
 	}
 	say(cmd, "resuming %s for %v", name, budget.Round(time.Second))
 	return p.calibrate(cmd, entries, rec, name, asJSON)
+}
+
+// ofCalibration is an error if a record is of something else.
+func ofCalibration(rec *record.Record, name string) error {
+	if len(rec.Rows) == 0 || rec.Rows[0].Stage != lab.CalibrationStage {
+		return hinted(fmt.Errorf("%s is not a record of a calibration", name), "`postage show "+name+"` says what it is of")
+	}
+	return nil
 }
 
 // calibratedStage is the stage that the record is a calibration of, "" for the first.

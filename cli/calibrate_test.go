@@ -19,7 +19,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	rec := made.Record()
 	rec.Run.Precision = calibrationPrecision
 	for i := range rec.Rows {
-		rec.Rows[i].Value = record.ValueCost
+		rec.Rows[i].Value, rec.Rows[i].Stage = record.ValueCost, lab.CalibrationStage
 	}
 	rec.Run.Budget, rec.Run.Patterns = 24*time.Second, []string{calibrationPattern + "encode"}
 	file := filepath.Join(t.TempDir(), "calibration.txt")
@@ -35,6 +35,9 @@ func TestCalibrationOfARecord(t *testing.T) {
 		if status != exitOK || !strings.Contains(out, want) {
 			t.Errorf("status %d, %s lacks %q in:\n%s", status, stderr, want, out)
 		}
+	}
+	if status, out, stderr := command("doctor", "--calibrate", "--record", saved(t, t.TempDir(), "run.txt", made.Record())); status != exitUsage || out != "" || !strings.Contains(stderr, "run.txt is not a record of a calibration") {
+		t.Errorf("of a run: %d: %s%s", status, out, stderr)
 	}
 	// Of no comparison there is nothing to say.
 	rec.Blocks = nil

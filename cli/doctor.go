@@ -71,6 +71,9 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 			switch {
 			case saved != "":
 				rec, err := record.Load(saved)
+				if err == nil {
+					err = ofCalibration(rec, saved)
+				}
 				if err != nil {
 					return err
 				}
