@@ -213,6 +213,9 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if len(schema.Notes) > 0 && flags.path == "" {
 		say(cmd, "one place of the documents is brought alone with --path")
 	}
+	if flags.path != "" && len(flags.samples) == 0 {
+		return nil, hinted(errors.New("--path is a place of JSON samples, and there are none"), "--sample names a file of them")
+	}
 	samples, err := schema.ReadSamples(flags.samples, bring.Part(flags.path), original, normal)
 	if len(flags.samples) == 0 {
 		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
