@@ -44,12 +44,7 @@ added, in its module version: when that changes, a new trend begins.`,
   postage history list
   postage history show {case}/{part}
   postage history add /shared/runs`),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return hinted(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "it is one of add, list and show")
-		},
+		Args: noOther("add, list and show"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var place string

@@ -11,7 +11,10 @@ import (
 
 // kubernetesCommand prepares the image that runs on Kubernetes.
 func kubernetesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "kubernetes", Short: "Make the container image that workers on Kubernetes run"}
+	cmd := &cobra.Command{
+		Use: "kubernetes", Short: "Make the container image that workers on Kubernetes run", Args: noOther("image"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	var program, name string
 	image := &cobra.Command{
 		Use:   "image ARCHIVE",
