@@ -65,9 +65,6 @@ func buildSides(cmd *cobra.Command, vary bench.Variation, layouts int) (both sid
 		if err != nil {
 			err = errors.Join(err, both.close())
 		}
-		if ctx.Err() != nil {
-			err = lab.ErrInterrupted
-		}
 	}()
 	if len(vary.Values) != 2 {
 		return both, hinted(fmt.Errorf("--vary: run compares two sides, and there are %d", len(vary.Values)), "two of them at a time")

@@ -219,9 +219,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 		return bisect(cmd, options, flags)
 	}
 	set, err := bench.New(cmd.Context(), options)
-	if cmd.Context().Err() != nil {
-		return lab.ErrInterrupted
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()

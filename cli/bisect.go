@@ -63,7 +63,7 @@ func (b *bisection) find() error {
 			break
 		}
 		c, err := b.at(middle, math.Abs(half)/2)
-		if errors.Is(err, lab.ErrInterrupted) {
+		if b.cmd.Context().Err() != nil {
 			return err
 		} else if err != nil {
 			say(b.cmd, "%.12s is left out: %v", b.commits[middle], err)
@@ -106,9 +106,7 @@ func (b *bisection) step(commit int, c verdict.Comparison, is string) {
 func (b *bisection) at(commit int, precision float64) (c verdict.Comparison, err error) {
 	b.options.Vary = bench.Variation{Values: []string{b.good, b.commits[commit]}}
 	set, err := bench.New(b.cmd.Context(), b.options)
-	if b.cmd.Context().Err() != nil {
-		return c, lab.ErrInterrupted
-	} else if err != nil {
+	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()

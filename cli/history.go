@@ -17,7 +17,6 @@ import (
 	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/words"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -250,12 +249,6 @@ func historyPlace(flag string) string {
 
 // withHistory opens the history, does something with it and closes it.
 func withHistory(cmd *cobra.Command, flag string, open func(context.Context, string) (*history.DB, error), do func(*history.DB) error) (err error) {
-	// Ctrl-C stops what the database does: nothing is half added.
-	defer func() {
-		if err != nil && cmd.Context().Err() != nil {
-			err = lab.ErrInterrupted
-		}
-	}()
 	db, err := open(cmd.Context(), historyPlace(flag))
 	switch {
 	case errors.Is(err, history.ErrNone):
@@ -321,8 +314,8 @@ func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (tr
 			}
 		})
 	})
-	if err != nil && !errors.Is(err, lab.ErrInterrupted) {
+	if err != nil {
 		return nil, hinted(err, "--history=false makes the page without it")
 	}
-	return trends, err
+	return trends, nil
 }

@@ -69,20 +69,17 @@ func runLoad(cmd *cobra.Command, args []string, f loadFlags) (err error) {
 	if f.fleet.on || f.fleet.attach != "" {
 		return f.runFleet(cmd, args, asserts)
 	}
-	ctx := cmd.Context()
 	target, pacer, stop, err := f.target(cmd, args)
-	if err == nil {
-		defer func() { err = errors.Join(err, stop()) }()
-		var pool *load.Pool
-		if pool, err = load.Open(ctx, target); err == nil {
-			defer pool.Close()
-			return f.send(cmd, target, f.plan(pacer, pool), asserts)
-		}
+	defer func() { err = errors.Join(err, stop()) }()
+	if err != nil {
+		return err
 	}
-	if ctx.Err() != nil { // Ctrl-C during set-up makes it fail, which is not a fault of the tool
-		return lab.ErrInterrupted
+	pool, err := load.Open(cmd.Context(), target)
+	if err != nil {
+		return err
 	}
-	return err
+	defer pool.Close()
+	return f.send(cmd, target, f.plan(pacer, pool), asserts)
 }
 
 // settle rejects what cannot be done.
@@ -210,8 +207,6 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 	switch {
 	case err != nil:
 		return err
-	case result == nil && cmd.Context().Err() != nil:
-		return lab.ErrInterrupted
 	case result == nil:
 		return fmt.Errorf("no rate meets %s: %s", f.slo, limit.Missed)
 	}

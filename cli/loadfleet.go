@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
 )
@@ -164,9 +163,6 @@ func (f loadFlags) runFleet(cmd *cobra.Command, args []string, asserts []load.Ob
 		err = errors.Join(err, client.Delete(context.WithoutCancel(ctx), job))
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return errors.Join(lab.ErrInterrupted, err)
-		}
 		return err
 	}
 	for _, note := range out.Notes {
