@@ -198,7 +198,7 @@ func TestGateOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = postage.printer(&runFlags{formFlags: formFlags{report.Form{JSON: true}}, gate: true})(run, rec)
+	err = postage.printRun(run, rec, &runFlags{formFlags: formFlags{report.Form{JSON: true}}, gate: true})
 	if status := exitStatus(0); err == nil || errors.As(err, &status) {
 		t.Errorf("a lost row: %v, want an error that is no exit status", err)
 	}

@@ -41,27 +41,25 @@ type runFlags struct {
 	pools     poolFlags
 }
 
-// printer prints the record in the form that was asked for, and beneath it, but for JSON, how it
+// printRun prints the record in the form that was asked for, and beneath it, but for JSON, how it
 // compares with the revision that it was against. With --gate that decides the exit status.
-func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error {
-	return func(cmd *cobra.Command, rec *record.Record) error {
-		form := f.form(cmd)
-		if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) {
-			return err
-		}
-		changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
-		switch {
-		case f.gate && f.JSON:
-			return cmp.Or(answers(cmd, changes), gateStatus(changes.Outcome()))
-		case f.JSON:
-			return nil
-		}
-		fmt.Fprintln(cmd.OutOrStdout())
-		if f.gate {
-			return gate(cmd, changes, form, "")
-		}
-		return report.Changes(cmd.OutOrStdout(), changes, form)
+func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags) error {
+	form := f.form(cmd)
+	if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) {
+		return err
 	}
+	changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+	switch {
+	case f.gate && f.JSON:
+		return cmp.Or(answers(cmd, changes), gateStatus(changes.Outcome()))
+	case f.JSON:
+		return nil
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	if f.gate {
+		return gate(cmd, changes, form, "")
+	}
+	return report.Changes(cmd.OutOrStdout(), changes, form)
 }
 
 // firstLookBudget is how long a first look takes.
@@ -199,7 +197,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		say(cmd, "%s", said)
 	}
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
-	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
+	return p.measure(cmd, plan.All(), rec, out, &flags)
 }
 
 // unfinished is the record of a run to continue, its file, and for how long.
@@ -256,21 +254,21 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 		return err
 	}
 	say(cmd, "resuming %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
-	return measure(cmd, entries, rec, name, p.printer(&flags))
+	return p.measure(cmd, entries, rec, name, &flags)
 }
 
 // measure runs the conductor, saves the record and prints it; of an interrupted run, what was
 // finished.
-func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
+func (p program) measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, flags *runFlags) error {
 	if err := conduct(cmd, lab.Conductor{}, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
 		say(cmd, "interrupted; to resume: postage run --resume %s%s", out, again(cmd))
-		return errors.Join(err, print(cmd, rec))
+		return errors.Join(err, p.printRun(cmd, rec, flags))
 	}
 	pointLatest(out)
 	say(cmd, "record saved as %s", out)
-	if err := print(cmd, rec); err != nil {
+	if err := p.printRun(cmd, rec, flags); err != nil {
 		return err
 	}
 	if len(rec.Blocks) == 0 {

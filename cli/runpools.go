@@ -189,7 +189,7 @@ func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.
 	}
 	var err error
 	if len(come) == 1 && !flags.JSON {
-		err = p.printer(flags)(cmd, come[0])
+		err = p.printRun(cmd, come[0], flags)
 	} else if len(come) > 0 {
 		err = report.Machines(cmd.OutOrStdout(), verdict.CompareMachines(names, come), flags.form(cmd))
 		for _, rec := range come {
