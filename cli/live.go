@@ -29,13 +29,12 @@ type view struct {
 }
 
 func newView(w io.Writer) *view {
-	v := &view{w: w, live: isTerminal(w), width: 80}
-	if !v.live {
+	v := &view{w: w, width: 80}
+	f, ok := w.(*os.File)
+	if v.live = ok && term.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"; !v.live {
 		v.last = time.Now()
-	} else if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
-			v.width = width
-		}
+	} else if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
+		v.width = width
 	}
 	return v
 }

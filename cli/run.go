@@ -382,13 +382,3 @@ func (p *percent) Set(s string) error {
 	*p = percent(value)
 	return nil
 }
-
-// isTerminal says whether a person is at the other end of a stream.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-}
