@@ -21,25 +21,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A Refusal says what in a schema cannot be brought, and where it is.
-type Refusal struct {
-	File string
-	Line int // from 1, 0 if it is not known
-	What string
-}
-
-func (r *Refusal) Error() string {
-	if r.Line == 0 {
-		return r.File + ": " + r.What
-	}
-	return fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.What)
-}
-
-// refuse returns a Refusal at a descriptor's place.
+// refuse says what in a schema cannot be brought, and where it is, if that is known.
 func refuse(d protoreflect.Descriptor, format string, args ...any) error {
-	r := &Refusal{File: d.ParentFile().Path(), What: fmt.Sprintf(format, args...)}
+	place := d.ParentFile().Path()
 	if loc := d.ParentFile().SourceLocations().ByDescriptor(d); loc.Path != nil {
-		r.Line = loc.StartLine + 1
+		place = fmt.Sprintf("%s:%d", place, loc.StartLine+1)
 	}
-	return r
+	return fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...))
 }
