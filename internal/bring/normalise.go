@@ -19,11 +19,6 @@ type Normal struct {
 	Message protoreflect.MessageDescriptor // name of the message in File
 	// Messages and Enums are how many types the message uses.
 	Messages, Enums int
-	// Oneofs says that there are oneofs. Formats other than protobuf's have optional fields in
-	// their place.
-	Oneofs bool
-	// Groups of types, from their original names to those in File.
-	Names map[protoreflect.FullName]string
 }
 
 const normalPackage = "postage.brought"
@@ -59,7 +54,7 @@ func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s, rewritten: %w", root.FullName(), err)
 	}
-	return &Normal{File: file, Message: linked.Messages().Get(0), Messages: len(n.messages), Enums: len(n.enums), Oneofs: n.oneofs, Names: n.names}, nil
+	return &Normal{File: file, Message: linked.Messages().Get(0), Messages: len(n.messages), Enums: len(n.enums)}, nil
 }
 
 type normaliser struct {
@@ -67,7 +62,6 @@ type normaliser struct {
 	enums    []protoreflect.EnumDescriptor
 	names    map[protoreflect.FullName]string
 	proto2   bool // everything is proto2
-	oneofs   bool
 }
 
 // collect adds the types that a message uses, and refuses those that some generator cannot take.
@@ -237,7 +231,6 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 				out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String(claim(string(of.Name())))})
 			}
 			field.OneofIndex = &index
-			n.oneofs = true
 		}
 		out.Field = append(out.Field, field)
 	}
