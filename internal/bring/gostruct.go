@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"postage/internal/build"
 	"postage/lab"
 )
 
@@ -118,7 +119,7 @@ func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *Go
 	if parent, _, ok := strings.Cut("/"+st.Package+"/", "/internal/"); ok && parent != "" {
 		module = strings.TrimPrefix(parent, "/") + "/" + module
 	}
-	version, err := goSays(ctx, w.tree, "env", "GOVERSION")
+	version, err := build.Output(ctx, w.tree, "go", "env", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +169,12 @@ func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, e
 		if err != nil {
 			return nil, err
 		}
-		file, err := goSays(ctx, from, "env", "GOWORK")
+		file, err := build.Output(ctx, from, "go", "env", "GOWORK")
 		if err != nil {
 			return nil, err
 		}
 		if file == "" || file == "off" {
-			modules, err := goSays(ctx, from, "env", "GOMOD")
+			modules, err := build.Output(ctx, from, "go", "env", "GOMOD")
 			if err != nil {
 				return nil, err
 			}
@@ -183,7 +184,7 @@ func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, e
 			use = append(use, filepath.Dir(modules))
 			continue
 		}
-		said, err := goSays(ctx, from, "work", "edit", "-json")
+		said, err := build.Output(ctx, from, "go", "work", "edit", "-json")
 		if err != nil {
 			return nil, err
 		}
@@ -218,17 +219,4 @@ func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, e
 		fmt.Fprintf(&text, "replace %s\n", r)
 	}
 	return []byte(text.String()), nil
-}
-
-// goSays returns what the go command prints in a folder.
-func goSays(ctx context.Context, folder string, arguments ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", arguments...)
-	cmd.Dir = folder
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"postage/internal/build"
 	"postage/lab"
 )
 
@@ -61,9 +62,8 @@ func source(ctx context.Context) (string, error) {
 		return "", &lab.Hinted{Err: errors.New("bring compiles code, and there is no go command here"), Hint: "install it from https://go.dev/dl"}
 	}
 	module, _, _ := strings.Cut(reflect.TypeFor[Workspace]().PkgPath(), "/")
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{if or .Main .Replace}}{{.Dir}}{{end}}", module)
-	if out, err := cmd.Output(); err == nil && len(bytes.TrimSpace(out)) > 0 {
-		return string(bytes.TrimSpace(out)), nil
+	if folder, err := build.Output(ctx, "", "go", "list", "-m", "-f", "{{if or .Main .Replace}}{{.Dir}}{{end}}", module); err == nil && folder != "" {
+		return folder, nil
 	}
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
 		tree := filepath.Join(filepath.Dir(file), "..", "..")
