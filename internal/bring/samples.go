@@ -2,7 +2,6 @@ package bring
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -249,9 +248,6 @@ func (s *Samples) largest() (n int) {
 	}
 	return n
 }
-
-// Digest identifies a file of samples.
-func Digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 
 func (s *Samples) String() string {
 	var sizes []int

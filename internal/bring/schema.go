@@ -13,7 +13,6 @@ import (
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/parser"
 	"github.com/bufbuild/protocompile/reporter"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
@@ -250,9 +249,4 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 		return nil, fmt.Errorf("the name %s is ambiguous: say which with --message: %s", name, strings.Join(found, ", "))
 	}
 	return match, nil
-}
-
-// encoded returns a descriptor's bytes, always the same ones.
-func encoded(file *descriptorpb.FileDescriptorProto) ([]byte, error) {
-	return proto.MarshalOptions{Deterministic: true}.Marshal(file)
 }

@@ -338,13 +338,10 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 		v = protoreflect.ValueOfFloat64(n)
 	}
 	if err != nil || raw[0] == 'n' {
-		return v, fmt.Errorf("%s is %s here, and %s elsewhere", strings.TrimPrefix(path, "."), firstOf(raw), s.kind)
+		return v, fmt.Errorf("%s is %.40s here, and %s elsewhere", strings.TrimPrefix(path, "."), raw, s.kind)
 	}
 	return v, nil
 }
-
-// firstOf is a value, or its beginning.
-func firstOf(raw []byte) string { return string(raw[:min(len(raw), 40)]) }
 
 // sample is a JSON sample as a message, and what of it has no place there.
 func (s *shape) sample(m protoreflect.Message, raw []byte) (unknown []string, err error) {

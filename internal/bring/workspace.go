@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"google.golang.org/protobuf/proto"
 
 	"postage/internal/build"
 	"postage/lab"
@@ -32,18 +33,15 @@ type Workspace struct {
 	tree   string // root of this program's source, an absolute path
 }
 
-// Folder holds the workspaces. It is below the current folder.
-var Folder = filepath.Join(".postage", "bring")
-
-// Open returns the workspace of a message. It has the message's short name, unless another message
-// has that already, and then its full name.
+// Open returns the workspace of a message, below the current folder. It has the message's short
+// name, unless another message has that already, and then its full name.
 func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	tree, err := source(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &Workspace{Name: name, of: full, tree: tree}
-	if w.folder, err = filepath.Abs(filepath.Join(Folder, name)); err != nil {
+	if w.folder, err = filepath.Abs(filepath.Join(".postage", "bring", name)); err != nil {
 		return nil, err
 	}
 	var there lab.BroughtConfig
@@ -94,7 +92,7 @@ type Built struct {
 // Build builds the program, unless an earlier build was for the same message by the same version of
 // this program. Code that does not compile is left out, with the rows that need it.
 func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
-	file, err := encoded(n.File)
+	file, err := proto.MarshalOptions{Deterministic: true}.Marshal(n.File)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +213,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 // were lost earlier.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
-	config.Name, config.Of, config.Samples, config.Digest, config.Warning, config.Largest = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Warning, s.largest()
+	config.Name, config.Of, config.Samples, config.Digest, config.Warning, config.Largest = w.Name, w.of, filepath.Join(w.folder, "samples"), fmt.Sprintf("%x", sha256.Sum256(file)), s.Warning, s.largest()
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}
