@@ -160,7 +160,7 @@ func (a *adder) add(ctx context.Context) error {
 	}
 	defer figure.Close()
 	for _, c := range a.cases {
-		anchor, err := a.anchor(ctx, c)
+		id, anchor, err := a.anchor(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (a *adder) add(ctx context.Context) error {
 			if r.NSOp == nil {
 				continue
 			}
-			values, err := a.figure(c, r, anchor)
+			values, err := a.figure(c, r, id, anchor)
 			if err != nil {
 				return err
 			}
@@ -205,33 +205,27 @@ func (a *adder) exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
-// frozen is a case's anchor in a record.
-type frozen struct {
-	id  int64
-	row *verdict.Result
-}
-
-// anchor is the contender that a case's rows are divided by: of those with figures in the record,
-// the one that was frozen first; else the baseline, which is frozen now. It is nil if that has no
-// figures either.
-func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (*frozen, error) {
+// anchor is the contender that a case's rows are divided by, and its number: of those with figures
+// in the record, the one that was frozen first; else the baseline, which is frozen now. It is nil
+// if that has no figures either.
+func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (id any, chosen *verdict.Result, err error) {
 	known, err := a.anchors(ctx, c.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	chosen := c.Baseline
+	chosen = c.Baseline
 	for i := len(known) - 1; i >= 0; i-- {
 		if r := c.Of(known[i].Contender); r != nil && r.NSOp != nil {
 			chosen = r
 		}
 	}
 	if chosen == nil || chosen.NSOp == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	now := trend.Anchor{Contender: chosen.Row.Contender, Version: cmp.Or(chosen.Row.Module, a.rec.Machine.Go) + unusual(a.rec)}
 	for _, k := range known {
 		if k.Anchor == now {
-			return &frozen{k.id, chosen}, nil
+			return k.id, chosen, nil
 		}
 	}
 	if len(known) > 0 {
@@ -240,10 +234,10 @@ func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (*frozen, err
 	result, err := a.tx.ExecContext(ctx, "INSERT INTO postage_anchor (machine_id, case_name, contender, version) VALUES ((SELECT id FROM postage_machine WHERE identity = ?), ?, ?, ?)",
 		a.rec.Machine.Identity(), c.Name, now.Contender, now.Version)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	id, err := result.LastInsertId()
-	return &frozen{id, chosen}, err
+	id, err = result.LastInsertId()
+	return id, chosen, err
 }
 
 // unusual describes unusual settings of the run: with them the anchor is a different one, because
@@ -276,7 +270,7 @@ func (a *adder) anchors(ctx context.Context, name string) (known []knownAnchor, 
 }
 
 // figure is what is stored of a row.
-func (a *adder) figure(c *verdict.CaseResult, r *verdict.Result, anchor *frozen) ([]any, error) {
+func (a *adder) figure(c *verdict.CaseResult, r *verdict.Result, id any, anchor *verdict.Result) ([]any, error) {
 	finite := map[string]any{} // what JSON has a number for
 	for unit, value := range r.Metrics {
 		if known := known(value); known != nil {
@@ -287,17 +281,16 @@ func (a *adder) figure(c *verdict.CaseResult, r *verdict.Result, anchor *frozen)
 	if err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", r.Row.Name, err)
 	}
-	var anchorID, ratio, low, high any
-	if anchor != nil {
-		anchorID = anchor.id
-		if x := c.Compare(r, anchor.row); anchor.row != r && x != nil {
+	var ratio, low, high any
+	if anchor != nil && anchor != r {
+		if x := c.Compare(r, anchor); x != nil {
 			ratio = known(x.Value)
 			if x.Bounded() {
 				low, high = known(x.Low), known(x.High)
 			}
 		}
 	}
-	return []any{r.Row.Name, a.done.Record, anchorID, ratio, low, high, r.NSOp.Value, known(r.NSOp.Low), known(r.NSOp.High), r.Blocks, r.AllocsOp, r.BytesOp, r.Row.Module, string(metrics)}, nil
+	return []any{r.Row.Name, a.done.Record, id, ratio, low, high, r.NSOp.Value, known(r.NSOp.Low), known(r.NSOp.High), r.Blocks, r.AllocsOp, r.BytesOp, r.Row.Module, string(metrics)}, nil
 }
 
 // known is x for the database: NULL if it is not finite.
