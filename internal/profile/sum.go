@@ -102,10 +102,6 @@ type sums struct{ cpu, assist, samples, bytes float64 }
 func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
-	at := func(stack []*frame) (*sums, place, bool) {
-		p, assist := a.of(stack)
-		return held(places, p), p, assist
-	}
 	s := &Summary{Version: 1}
 	s.Flame = &Flame{Name: "all", Stage: other}
 	bytes, cores, timed, lasting, nodes := 0.0, 0.0, true, true, mostNodes
@@ -113,8 +109,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
 			for _, sample := range source.Sample {
-				to, _, _ := at(a.stack(sample))
-				to.bytes += positive(sample.Value[source.value])
+				p, _ := a.of(a.stack(sample))
+				held(places, p).bytes += positive(sample.Value[source.value])
 				bytes += positive(sample.Value[source.value])
 			}
 			continue
@@ -122,8 +118,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 		each, before := map[Key]float64{}, s.total
 		for _, sample := range source.Sample {
 			stack := a.stack(sample)
-			to, p, assist := at(stack)
-			ns, n := positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
+			p, assist := a.of(stack)
+			to, ns, n := held(places, p), positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
 			if assist {
 				to.assist += ns
