@@ -149,19 +149,15 @@ type caseOfRun struct {
 	says cost.Figures
 }
 
-func newCaseOfRun(c *verdict.CaseResult, stages []cost.Stage) *caseOfRun {
-	of := &caseOfRun{CaseResult: c}
-	for _, stage := range stages {
-		if stage.Name == c.Stage() {
-			of.says = stage.Figures
-		}
-	}
-	return of
-}
-
 func casesOf(a *verdict.Analysis, stages []cost.Stage) (cases []*caseOfRun) {
 	for _, c := range a.Cases {
-		cases = append(cases, newCaseOfRun(c, stages))
+		of := &caseOfRun{CaseResult: c}
+		for _, stage := range stages {
+			if stage.Name == c.Stage() {
+				of.says = stage.Figures
+			}
+		}
+		cases = append(cases, of)
 	}
 	return cases
 }
@@ -176,13 +172,9 @@ func newPage(contents Contents) *page {
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
 		measured = append(measured, a.Cases...)
-		for _, c := range a.Cases {
-			id := slug(c.Name)
-			if ids[id]++; ids[id] > 1 {
-				id = fmt.Sprintf("%s-%d", id, ids[id])
-			}
-			of := newCaseOfRun(c, contents.Stages)
-			of.id = id
+		for _, of := range casesOf(a, contents.Stages) {
+			c := of.CaseResult
+			of.id = unlike(ids, slug(c.Name))
 			view := newCase(of)
 			if len(runs) > 1 {
 				of.run = run.Name
@@ -223,6 +215,14 @@ func newPage(contents Contents) *page {
 	}
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
+}
+
+// unlike is an id that none of those before had: behind one that is there comes a number.
+func unlike(ids map[string]int, id string) string {
+	if ids[id]++; ids[id] > 1 {
+		return fmt.Sprintf("%s-%d", id, ids[id])
+	}
+	return id
 }
 
 // slug makes a name fit for a link.

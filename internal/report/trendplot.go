@@ -68,11 +68,7 @@ func newTrends(trends []*trend.Trend) *trendsView {
 	each := min(trendPoints, max(trendPointsLeast, trendPointsInAll/len(all)))
 	ids := map[string]int{}
 	for _, t := range all {
-		id := "trend-" + slug(t.Row)
-		if ids[id]++; ids[id] > 1 {
-			id = fmt.Sprintf("%s-%d", id, ids[id])
-		}
-		v.Trends = append(v.Trends, newTrend(t, each, id))
+		v.Trends = append(v.Trends, newTrend(t, each, unlike(ids, "trend-"+slug(t.Row))))
 	}
 	return v
 }
