@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,9 +111,9 @@ func compareMachines(cmd *cobra.Command, args []string, form report.Form) error 
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, arg := range args {
-		names = append(names, strings.TrimSuffix(filepath.Base(arg), ".txt"))
+	names := toldApart(args)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".txt")
 	}
 	m := verdict.CompareMachines(names, records)
 	if len(m.Rows) == 0 {

@@ -236,6 +236,23 @@ func TestGateOutputs(t *testing.T) {
 	}
 }
 
+// Machines whose runs have the same name are told apart by their folders.
+func TestCompareMachinesOfOneName(t *testing.T) {
+	folder := t.TempDir()
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
+	var files []string
+	for _, name := range []string{"laptop", "server"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, saved(t, filepath.Join(folder, name), "run.txt", made.Record()))
+	}
+	code, stdout, stderr := command("compare", "--machines", files[0], files[1], "--markdown")
+	if code != 0 || !strings.Contains(stdout, "laptop/run ") || !strings.Contains(stdout, "server/run ") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	folder := t.TempDir()
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}

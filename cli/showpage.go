@@ -58,18 +58,18 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, 
 	if err != nil {
 		return err
 	}
-	var runs []report.NamedRun
 	for i, rec := range records {
 		if err := priced.apply(cmd, rec); err != nil {
 			return err
 		}
-		name := cmp.Or(names[i], latestName)
-		if slices.ContainsFunc(runs, func(r report.NamedRun) bool { return r.Name == name }) {
-			return hinted(fmt.Errorf("%s is given twice", name), "name each run once")
+		if names[i] = cmp.Or(names[i], latestName); slices.Index(names, names[i]) < i {
+			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}
-		runs = append(runs, report.NamedRun{Name: name, Record: rec})
 	}
-	shorten(runs)
+	var runs []report.NamedRun
+	for i, name := range toldApart(names) {
+		runs = append(runs, report.NamedRun{Name: name, Record: records[i]})
+	}
 	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Prices: flags.prices, Claims: claims.Check(claims.All(), records)}
 	if flags.trends {
 		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
@@ -86,18 +86,20 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, 
 	return nil
 }
 
-// shorten leaves a file's folder out of the names of the runs, unless another run has the
-// same name in another folder.
-func shorten(runs []report.NamedRun) {
+// toldApart are the names of runs without their folders, unless another has the same name in
+// another folder.
+func toldApart(names []string) (short []string) {
 	number := map[string]int{}
-	for _, r := range runs {
-		number[filepath.Base(r.Name)]++
+	for _, name := range names {
+		number[filepath.Base(name)]++
 	}
-	for i := range runs {
-		if base := filepath.Base(runs[i].Name); number[base] == 1 {
-			runs[i].Name = base
+	for _, name := range names {
+		if base := filepath.Base(name); number[base] == 1 {
+			name = base
 		}
+		short = append(short, name)
 	}
+	return short
 }
 
 // openInBrowser shows a file in what the desktop opens pages with.
