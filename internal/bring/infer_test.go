@@ -98,6 +98,30 @@ func TestInfer(t *testing.T) {
 	}
 }
 
+// A null in the place of an element that needs a message is refused, as in that of a number.
+func TestInferNullElsewhere(t *testing.T) {
+	for text, other := range map[string]string{
+		`{"a": [1]}`:               `{"a": [null]}`,
+		`{"a": [{"b": 1}]}`:        `{"a": [null]}`,
+		`{"a": [[1]]}`:             `{"a": [null]}`,
+		`{"m": {"a-1": {"b": 1}}}`: `{"m": {"a-1": null}}`,
+	} {
+		s, _, err := inferred(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		md, _ := s.Message("")
+		n, err := Normalise(md)
+		path := filepath.Join(t.TempDir(), "other.json")
+		if err := errors.Join(err, os.WriteFile(path, []byte(other), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ReadSamples([]string{path}, "", md, n); err == nil || !strings.Contains(err.Error(), " is null here, and ") {
+			t.Errorf("%s beside %s: %v", other, text, err)
+		}
+	}
+}
+
 // What no schema expresses is kept as JSON text or in a message, and said.
 func TestInferWhatNoSchemaExpresses(t *testing.T) {
 	for text, want := range map[string]struct{ note, back string }{

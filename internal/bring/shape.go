@@ -307,6 +307,9 @@ func (f *filler) set(s *shape, m protoreflect.Message, fd protoreflect.FieldDesc
 func (f *filler) value(s *shape, raw []byte, path string, fresh func() protoreflect.Value) (protoreflect.Value, error) {
 	var v protoreflect.Value
 	var err error
+	if raw[0] == 'n' && s.kind != "text" {
+		return v, fmt.Errorf("%s is null here, and a %s elsewhere", strings.TrimPrefix(path, "."), s.kind)
+	}
 	switch s.kind {
 	case "message":
 		v = fresh()
@@ -337,7 +340,7 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 		n, err = strconv.ParseFloat(string(raw), 64)
 		v = protoreflect.ValueOfFloat64(n)
 	}
-	if err != nil || raw[0] == 'n' {
+	if err != nil {
 		return v, fmt.Errorf("%s is %.40s here, and %s elsewhere", strings.TrimPrefix(path, "."), raw, s.kind)
 	}
 	return v, nil
