@@ -99,6 +99,9 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 		cmd.MarkFlagsMutuallyExclusive("record", "resume", flag)
 	}
 	cmd.MarkFlagsMutuallyExclusive("record", "budget")
+	for _, flag := range []string{"calibrate", "json"} {
+		cmd.MarkFlagsMutuallyExclusive(flag, "between", "accuracy")
+	}
 	return cmd
 }
 
