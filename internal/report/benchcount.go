@@ -11,10 +11,10 @@ import (
 // counted is a benchmark's line.
 type counted = *verdict.Counted
 
-func countColumns(all []verdict.Counted) []column[counted] {
+func countColumns(shown []counted) []column[counted] {
 	name := texts("benchmark", func(c counted) string { return benchmarkName(c.Case) })
 	spread := figures("spread", func(c counted) string { return fmt.Sprintf("±%.2g%%", 100*c.New.Spread()) })
-	if len(all) == 0 || all[0].Old == nil {
+	if len(shown) == 0 || shown[0].Old == nil {
 		return []column[counted]{name,
 			figures("instr/op", func(c counted) string { return grouped(c.New.Instructions) }), spread,
 			figures("B/op", func(c counted) string { return grouped(c.New.Bytes) }),
@@ -79,7 +79,7 @@ func Counts(w io.Writer, run *verdict.CountedRun, form Form) error {
 			whys = append(whys, benchmarkName(c.Case)+": "+c.Why)
 		}
 	}
-	table(d, countColumns(all), shown, func(_ counted, text string) string {
+	table(d, countColumns(shown), shown, func(_ counted, text string) string {
 		if text == string(verdict.Regressed) {
 			return d.paint(red, text)
 		}

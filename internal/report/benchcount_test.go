@@ -50,6 +50,16 @@ instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
 	}
 }
 
+// The sides are compared also where the first benchmark failed.
+func TestCountsBehindAFailedOne(t *testing.T) {
+	side := &verdict.Executed{Instructions: 100, Processes: []float64{100, 100}}
+	run := verdict.CountedRun{Rows: []verdict.Counted{{Case: "Bench/pkg=m/Fails", Failed: "it skips"}, {Case: "Bench/pkg=m/Stays", Old: side, New: side, Outcome: verdict.Passed}}}
+	var said strings.Builder
+	if err := report.Counts(&said, &run, report.Form{}); err != nil || !strings.Contains(said.String(), "old instr/op") || !strings.Contains(said.String(), "passed") {
+		t.Errorf("%v:\n%s", err, said.String())
+	}
+}
+
 // A page shows, function within function, where instructions are more and where fewer.
 func TestCountsPage(t *testing.T) {
 	run := verdict.CountedRun{Rows: []verdict.Counted{
