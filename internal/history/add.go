@@ -209,7 +209,14 @@ func (a *adder) exec(ctx context.Context, statement string, args ...any) error {
 // in the record, the one that was frozen first; else the baseline, which is frozen now. It is nil
 // if that has no figures either.
 func (a *adder) anchor(ctx context.Context, c *verdict.CaseResult) (id any, chosen *verdict.Result, err error) {
-	known, err := a.anchors(ctx, c.Name)
+	var known []knownAnchor // of the case on the record's machine, the oldest first
+	err = each(ctx, a.tx, func(scan func(...any) error) error {
+		var k knownAnchor
+		err := scan(&k.id, &k.Contender, &k.Version)
+		known = append(known, k)
+		return err
+	}, "SELECT a.id, contender, version FROM postage_anchor a JOIN postage_machine m ON m.id = machine_id WHERE identity = ? AND case_name = ? ORDER BY a.id",
+		a.rec.Machine.Identity(), c.Name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,18 +262,6 @@ func unusual(rec *record.Record) (text string) {
 type knownAnchor struct {
 	id int64
 	trend.Anchor
-}
-
-// anchors are those of a case on the record's machine, the oldest first.
-func (a *adder) anchors(ctx context.Context, name string) (known []knownAnchor, err error) {
-	err = each(ctx, a.tx, func(scan func(...any) error) error {
-		var k knownAnchor
-		err := scan(&k.id, &k.Contender, &k.Version)
-		known = append(known, k)
-		return err
-	}, "SELECT a.id, contender, version FROM postage_anchor a JOIN postage_machine m ON m.id = machine_id WHERE identity = ? AND case_name = ? ORDER BY a.id",
-		a.rec.Machine.Identity(), name)
-	return known, err
 }
 
 // figure is what is stored of a row.

@@ -123,13 +123,10 @@ func firstKey(c *verdict.CaseResult) string {
 }
 
 func verdictText(r *verdict.Result) string {
-	switch {
-	case r.Row.Role == record.RoleFloor, r.Row.Role == record.RoleBaseline:
-		return string(r.Row.Role)
-	case r.Ratio == nil:
+	if r.Ratio == nil && r.Row.Role != record.RoleFloor && r.Row.Role != record.RoleBaseline {
 		return ""
 	}
-	return string(r.Verdict)
+	return verdictClass(r)
 }
 
 // metricColumns are a case's other figures.
