@@ -261,15 +261,10 @@ func newCase(of *caseOfRun) caseView {
 	view.Forest = newForest(c, with, common)
 	columns := columnsOf(c, true)
 	columns[0].title = "contender"
-	for _, column := range columns {
-		view.Columns = append(view.Columns, column.title)
-	}
-	for _, r := range with {
-		row := rowView{Verdict: verdictClass(r)}
-		for _, column := range columns {
-			row.Cells = append(row.Cells, column.text(r))
-		}
-		view.Rows = append(view.Rows, row)
+	cells := cellsOf(columns, with)
+	view.Columns = cells[0]
+	for i, r := range with {
+		view.Rows = append(view.Rows, rowView{verdictClass(r), cells[1+i]})
 	}
 	return view
 }
