@@ -31,6 +31,7 @@ type Workspace struct {
 	of     string // the message's full name
 	folder string // absolute
 	tree   string // root of this program's source, an absolute path
+	told   lab.BroughtConfig
 }
 
 // Open returns the workspace of a message, below the current folder. It has the message's short
@@ -217,21 +218,14 @@ func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}
+	w.told = config
 	return writeJSON(w.config(), config)
 }
 
-// Lose notes which rows are not possible for these samples, and why.
-func (w *Workspace) Lose(rows map[string]string) error {
-	data, err := os.ReadFile(w.config())
-	if err != nil {
-		return err
-	}
-	var config lab.BroughtConfig
-	if err := json.Unmarshal(data, &config); err != nil {
-		return err
-	}
-	config.Lost = rows
-	return writeJSON(w.config(), config)
+// lose notes which rows are not possible for these samples, and why.
+func (w *Workspace) lose(rows map[string]string) error {
+	w.told.Lost = rows
+	return writeJSON(w.config(), w.told)
 }
 
 // Prove runs the program's proof of each row. It returns the rows that are proven, and those that
@@ -263,14 +257,14 @@ func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string
 			return nil, nil, lab.ErrInterrupted
 		}
 		if err == nil {
-			return proven, lost, w.Lose(lost)
+			return proven, lost, w.lose(lost)
 		}
 		if at == "" {
 			return nil, nil, fmt.Errorf("prove: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		lost[at] = "ends the program: " + first
-		if err := w.Lose(lost); err != nil {
+		if err := w.lose(lost); err != nil {
 			return nil, nil, err
 		}
 	}
