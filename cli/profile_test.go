@@ -120,12 +120,13 @@ func TestProfileWrongInput(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	t.Chdir(t.TempDir())
-	heap := &bytes.Buffer{}
-	if err := runtimepprof.Lookup("heap").WriteTo(heap, 0); err != nil {
+	var heap, idle bytes.Buffer
+	none := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	if err := errors.Join(runtimepprof.Lookup("heap").WriteTo(&heap, 0), none.Write(&idle)); err != nil {
 		t.Fatal(err)
 	}
 	good := cpuProfile(t, "main.f")
-	for name, text := range map[string][]byte{"empty": {}, "page": []byte("\n<html><p>hello"), "text": []byte("goroutine profile: total 7\n1 @ 0x43"), "heap": heap.Bytes(), "cut": good[:len(good)-9], "good": good, "bare": cpuProfile(t, "")} {
+	for name, text := range map[string][]byte{"empty": {}, "page": []byte("\n<html><p>hello"), "text": []byte("goroutine profile: total 7\n1 @ 0x43"), "heap": heap.Bytes(), "idle": idle.Bytes(), "cut": good[:len(good)-9], "good": good, "bare": cpuProfile(t, "")} {
 		if err := os.WriteFile(name, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -136,6 +137,7 @@ func TestProfileWrongInput(t *testing.T) {
 		"text":                             `it begins "goroutine profile: total 7"`,
 		"heap":                             "heap: of allocations alone",
 		"cut":                              "cut: it is cut short",
+		"idle":                             "no samples of CPU time: profile for longer, or under load",
 		"bare":                             "no function names",
 		"localhost:6060":                   "hint: a server's URL begins with http:// or https://",
 		"good --seconds 0":                 "--seconds: want at least 1",

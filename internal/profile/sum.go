@@ -137,7 +137,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	if s.Profiles == 0 && len(sources) > 0 {
 		return nil, fmt.Errorf("%s: of allocations alone: want a profile of CPU time too, such as /debug/pprof/profile", sources[0].Name)
 	} else if s.total == 0 {
-		return nil, errors.New("there are no samples of CPU time")
+		return nil, errors.New("there are no samples of CPU time: profile for longer, or under load")
 	}
 	s.Samples = int64(s.samples)
 	if timed {
