@@ -51,7 +51,6 @@ var wideTypes = []string{
 	"record/record.go Run",
 	"stage/encode/codec.go codec",
 	"stage/encode/codec.go message",
-	"stage/send/transport.go transport",
 	"webpush/declarative.go Notification",
 }
 

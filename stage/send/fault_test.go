@@ -341,9 +341,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			s := plain()
 			s.reuse = false
 			s.inflight, s.conns = 2, 0
-			if tr.encrypted != "" {
-				s.tls = true
-			}
+			s.tls = tr.quic
 			pair, err := certificate(&s)
 			if err != nil {
 				t.Fatal(err)

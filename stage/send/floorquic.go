@@ -15,7 +15,7 @@ import (
 func rawQUIC() *transport {
 	return &transport{
 		name: "floor=quic", module: "github.com/quic-go/quic-go", server: "quic", floor: true, unnamed: true,
-		quic: true, encrypted: noCleartext, quick: true, alpn: greeter.QUICALPN,
+		quic: true, alpn: greeter.QUICALPN,
 		settings: map[string]string{"lib": "quic-go", "socket": "shared"},
 		open:     openQUIC,
 	}

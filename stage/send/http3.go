@@ -21,7 +21,7 @@ const noCleartext = "RFC 9001: QUIC has no cleartext"
 func quicHTTP3() *transport {
 	return &transport{
 		name: "proto=http3", module: "github.com/quic-go/quic-go", server: "http3",
-		version: "HTTP/3.0", alpn: http3.NextProtoH3, quic: true, encrypted: noCleartext, quick: true,
+		version: "HTTP/3.0", alpn: http3.NextProtoH3, quic: true,
 		settings: map[string]string{"lib": "quic-go", "server": "quic-go", "socket": "shared"},
 		idle:     30 * time.Second, // quic.Config.MaxIdleTimeout
 		open:     openHTTP3,

@@ -239,9 +239,9 @@ func (b *builder) row(t *transport, s spec, suffix string) lab.Contender {
 		row.OwnFloor = b.bound(t, suffix)
 	}
 	switch {
-	case !s.tls && t.encrypted != "":
-		row.NotPossible = t.encrypted
-	case s.resume == resumeEarly && !t.quick:
+	case !s.tls && t.quic:
+		row.NotPossible = noCleartext
+	case s.resume == resumeEarly && !t.quic:
 		row.NotPossible = "crypto/tls has no 0-RTT"
 	default:
 		row.Checks = checks

@@ -24,14 +24,11 @@ type transport struct {
 	server   string            // the kind of server that answers
 	settings map[string]string // more settings, for readers of the record
 	floor    bool
-	// encrypted is the reason why it cannot be used without TLS, "" if it can.
-	encrypted string
-	// quick says that it can send before the handshake is done.
-	quick bool
 	// version is the request's protocol as the server must see it; alpn is what TLS must have
 	// agreed on.
 	version, alpn string
-	// quic says that it goes over QUIC.
+	// quic says that it goes over QUIC, which has no cleartext and can send before the handshake is
+	// done.
 	quic bool
 	// unnamed says that the server's reply does not name the protocol.
 	unnamed bool
