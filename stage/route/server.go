@@ -42,12 +42,17 @@ func (r *route) serve(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return proc.Refuse(stdout, err)
 	}
-	defer s.close()
+	var at ready
+	if s.call != nil {
+		defer s.call.Close()
+		at.Backends = s.call.Backends()
+	}
 	addr, counters, err := greeter.Listen(c.Listen, s.handle)
 	if err != nil {
 		return proc.Refuse(stdout, err)
 	}
-	return proc.Serve(in, stdout, ready{addr, s.backends()}, func(json.RawMessage) (any, error) { return counters(), nil })
+	at.Addr = addr
+	return proc.Serve(in, stdout, at, func(json.RawMessage) (any, error) { return counters(), nil })
 }
 
 // server handles requests.
@@ -69,20 +74,6 @@ func newServer(traffic encode.Traffic, c config) (*server, error) {
 	s := &server{end: e}
 	s.call, err = store.OpenCall(context.Background(), c.Way.Call, c.Store, rows)
 	return s, err
-}
-
-func (s *server) backends() []int {
-	if s.call == nil {
-		return nil
-	}
-	return s.call.Backends()
-}
-
-func (s *server) close() error {
-	if s.call == nil {
-		return nil
-	}
-	return s.call.Close()
 }
 
 // handle answers a request.
