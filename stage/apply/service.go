@@ -242,19 +242,14 @@ func (in *instance) explain(err error) error {
 	if err == nil || in.reach.PID == 0 {
 		return err
 	}
+	var answer apierrors.APIStatus // which a server that ends does not give
 	// Its connections are closed a moment before the process ends.
 	for until := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 		switch {
 		case ended(in.reach.PID):
 			return fmt.Errorf("%w: %w; its log ends with: %s", errServerEnded, err, in.reach.LastLines(3))
-		case !connectionLost(err) || time.Now().After(until):
+		case errors.As(err, &answer) || time.Now().After(until):
 			return err
 		}
 	}
-}
-
-// connectionLost reports whether a server that ended would cause this error.
-func connectionLost(err error) bool {
-	var status apierrors.APIStatus
-	return !errors.As(err, &status)
 }
