@@ -308,7 +308,7 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 	var v protoreflect.Value
 	var err error
 	if raw[0] == 'n' && s.kind != "text" {
-		return v, fmt.Errorf("%s is null here, and a %s elsewhere", strings.TrimPrefix(path, "."), s.kind)
+		return v, fmt.Errorf("%s is null here, and %s elsewhere", strings.TrimPrefix(path, "."), s.kind)
 	}
 	switch s.kind {
 	case "message":
