@@ -49,6 +49,7 @@ var wideTypes = []string{
 	"record/machine.go Machine",
 	"record/record.go Row",
 	"record/record.go Run",
+	"record/record.go Series",
 	"stage/encode/codec.go codec",
 	"stage/encode/codec.go message",
 	"webpush/declarative.go Notification",

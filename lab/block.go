@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"postage/internal/proc"
 	"postage/internal/words"
 	"postage/record"
 )
@@ -38,13 +39,15 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		return block, err
 	}
 	r.setUp(ctx, cs, seats, block.Number)
+	r.together(cs, seats, block.Number)
 	r.lap("setting up, proving and warming up")
 	if err := r.rounds(ctx, cs, seats, block.Number); err != nil {
 		return block, err
 	}
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
-		s.series.Latency, s.series.CollectionBytes, s.series.FastNS = answer.Latency, answer.CollectionBytes, answer.FastNS
+		s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
+		s.series.FastNS, s.series.FastEachNS = answer.FastNS, answer.FastEachNS
 		s.warn(answer.Warnings)
 		return err
 	})
@@ -96,6 +99,22 @@ func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) 
 		_, err := s.child.ask(ctx, q, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
+}
+
+// together has the block's workers share one of the machine's processors, which is drawn, where
+// each has one: other guests of a host do not slow all of its processors at the same time.
+func (r *run) together(cs *runCase, seats []*seat, block int) {
+	all, err := proc.Processors()
+	world := r.rec.Run.World
+	if err != nil || world == nil || world.Procs > 1 {
+		return
+	}
+	processor := all[drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).IntN(len(all))]
+	for _, s := range seats {
+		if c, ok := s.child.(child); ok && s.err == nil && inWorld(s.entry) {
+			_ = proc.Assign(c.PID(), processor) // else it runs where the system likes
+		}
+	}
 }
 
 // rounds has every contender run a batch in each round, in random order. Resumed, a run has the

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -91,6 +92,26 @@ func (c *counted) Latencies() *hdrhistogram.Histogram {
 	taken := hdrhistogram.Import(c.latencies.Export())
 	c.latencies.Reset()
 	return taken
+}
+
+// where counts the processor that it is on, once an operation.
+type where struct {
+	work
+	sum float64
+}
+
+func (w *where) Counters() (map[string]float64, error) {
+	return map[string]float64{"processor/op": w.sum}, nil
+}
+
+func (w *where) Run(n int) error {
+	text, err := os.ReadFile("/proc/thread-self/stat")
+	if fields := strings.Fields(string(text)); len(fields) > 38 { // proc(5)
+		processor, _ := strconv.Atoi(fields[38])
+		w.sum += float64(n * processor)
+	}
+	spin(n)
+	return err
 }
 
 // sized wants batches of at least 8 operations.
@@ -179,6 +200,10 @@ func testSuites() []Suite {
 			{Name: "is=counted", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) {
 				return &counted{latencies: hdrhistogram.New(1, 1e9, 3)}, nil
 			}},
+		}},
+		{Name: "Test/op=where", Doc: "?", Baseline: "is=base", Contenders: []Contender{
+			{Name: "is=base", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &where{}, nil }},
+			{Name: "is=other", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &where{}, nil }},
 		}},
 		{Name: "Test/op=slow", Doc: "?", Baseline: "is=base", Contenders: []Contender{
 			contender("is=base", func() *work {
@@ -354,6 +379,30 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 	}
 	if len(places) != len(rec.Rows) {
 		t.Errorf("the baseline had only the places %v of %d", places, len(rec.Rows))
+	}
+}
+
+// The workers of a block are on one processor, which is not always the same.
+func TestBlockIsOnOneProcessor(t *testing.T) {
+	all, err := proc.Processors()
+	if err != nil {
+		t.Skip(err)
+	}
+	rec := measured(t, testConductor(t), time.Minute, "op=where")
+	used := map[float64]bool{}
+	for _, b := range rec.Blocks {
+		for _, s := range b.Series {
+			for _, sum := range s.Counters["processor/op"] {
+				on := sum / float64(rec.Row(s.Row).N)
+				if first := b.Series[0].Counters["processor/op"][0] / float64(rec.Row(b.Series[0].Row).N); on != first {
+					t.Fatalf("block %d: %s was on processor %v, and %s on %v", b.Number, s.Row, on, b.Series[0].Row, first)
+				}
+				used[on] = true
+			}
+		}
+	}
+	if len(all) > 1 && len(used) < 2 {
+		t.Errorf("%d blocks were on %v of %v", len(rec.Blocks), used, all)
 	}
 }
 

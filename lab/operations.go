@@ -36,14 +36,15 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		}
 		p.keep(n, count, repeats, true)
 	}
-	if fast := p.fast(count); fast > 0 {
+	if fast, _ := p.fast(count); fast > 0 {
 		n, count = inPieces(fitting(n, least, target, fast), repeats, DefaultRounds)
 	}
 	return reply{N: n, Pieces: count, Rounds: roundsOf(n, count, repeats)}, nil
 }
 
-// hasOthers reports whether a batch of the contender has other goroutines do some of the work,
-// which the clock readings between its pieces would not show.
+// hasOthers reports whether batches of the contender have other goroutines do some of the work,
+// which the clock readings between their pieces would not show: each one has, as the runtime too
+// has goroutines that work at times, such as after a collection.
 func (w *worker) hasOthers(n int) bool {
 	samples := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
 	read := func() (created, scheduled, collections uint64) {
@@ -53,6 +54,7 @@ func (w *worker) hasOthers(n int) bool {
 		}
 		return samples[0].Value.Uint64(), scheduled, samples[2].Value.Uint64()
 	}
+	has := false
 	for range calibrating {
 		created, scheduled, collections := read()
 		for range mostPieces {
@@ -62,10 +64,12 @@ func (w *worker) hasOthers(n int) bool {
 		}
 		createdAfter, scheduledAfter, collectionsAfter := read()
 		if collectionsAfter == collections { // collecting has goroutines of its own
-			return createdAfter > created || scheduledAfter > scheduled+othersSeen
+			if has = createdAfter > created || scheduledAfter > scheduled+othersSeen; !has {
+				break
+			}
 		}
 	}
-	return false
+	return has
 }
 
 // mostWaited is how many times its CPU time a batch takes that waits.
@@ -124,7 +128,7 @@ func calibrate(target time.Duration, least int, value record.Value, run func(n i
 			took := max(1, time.Duration(b.WallNS))
 			logs += math.Log(float64(took))
 			fastest, mean = min(fastest, took), time.Duration(math.Exp(logs/float64(i+1)))
-			if fastest < enough || n == least && fastest > 4*target {
+			if fastest < enough || n == least && fastest > 4*target && i > 0 {
 				break
 			}
 		}

@@ -58,9 +58,10 @@ func kinds(piece, cycle int) int {
 
 // pieces are the times of a block's pieces.
 type pieces struct {
-	each  [2 * mostPieces]time.Duration // of the batch
-	next  int                           // kind of the next one
-	times [][]time.Duration             // by kind
+	each        [2 * mostPieces]time.Duration // of the batch
+	kinds, next int                           // of work, and that of the next piece
+	counted     []float64                     // ns, of the batches that count, in their order
+	first       int                           // kind of the first of them
 }
 
 // run runs a batch of n operations, in that many pieces.
@@ -77,31 +78,50 @@ func (p *pieces) run(instance Instance, n, count int, start time.Time) error {
 
 // keep keeps the times of the batch that was run last, if it is one that counts.
 func (p *pieces) keep(n, count, cycle int, counts bool) {
-	if p.times == nil {
-		p.times = make([][]time.Duration, kinds(n/count, cycle))
+	p.kinds = kinds(n/count, cycle)
+	if counts && p.counted == nil {
+		p.first = p.next
 	}
 	for _, t := range p.each[:count] {
 		if counts {
-			p.times[p.next] = append(p.times[p.next], t)
+			p.counted = append(p.counted, float64(t))
 		}
-		p.next = (p.next + 1) % len(p.times)
+		p.next = (p.next + 1) % p.kinds
 	}
 }
 
-// fast is the time of a batch of fast pieces, 0 if too few were run.
-func (p *pieces) fast(count int) time.Duration {
-	if len(p.times) == 0 {
-		return 0
+// fast is the time of a batch of fast pieces, and that in ns of each batch by its own; 0 and nil if
+// too few were run.
+func (p *pieces) fast(count int) (all time.Duration, each []int64) {
+	times := make([][]float64, max(1, p.kinds))
+	for i, t := range p.counted {
+		kind := (p.first + i) % p.kinds
+		times[kind] = append(times[kind], t)
 	}
-	var sum float64
-	for _, times := range p.times {
-		if len(times) < leastOfWork {
-			return 0
+	var levels []float64
+	sum := 0.0
+	for _, ts := range times {
+		if len(ts) < leastOfWork {
+			return 0, nil
 		}
-		slices.Sort(times)
-		at := fastPart*float64(len(times)+1) - 1
-		low := max(0, int(at))
-		sum += float64(times[low]) + max(0, at-float64(low))*float64(times[low+1]-times[low])
+		levels = append(levels, fastOf(ts))
+		sum += levels[len(levels)-1]
 	}
-	return time.Duration(sum / float64(len(p.times)) * float64(count))
+	batch := sum / float64(p.kinds) * float64(count)
+	for i := 0; i < len(p.counted); i += count {
+		own := make([]float64, count)
+		for j := range own {
+			own[j] = p.counted[i+j] / levels[(p.first+i+j)%p.kinds]
+		}
+		each = append(each, max(1, int64(fastOf(own)*batch)))
+	}
+	return time.Duration(batch), each
+}
+
+// fastOf is what a tenth of the times stay below. It sorts them.
+func fastOf(times []float64) float64 {
+	slices.Sort(times)
+	at := fastPart*float64(len(times)+1) - 1
+	low := max(0, int(at))
+	return times[low] + max(0, at-float64(low))*(times[low+1]-times[low])
 }

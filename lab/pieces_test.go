@@ -74,18 +74,28 @@ func TestFastPieces(t *testing.T) {
 	const n, count, cycle = 2048, 32, 256 // four kinds
 	fast := func(burst float64) float64 {
 		p := pieces{next: rng.IntN(4)}
-		for range 24 {
+		slowed := func(batch int) float64 { return 1 + 0.5*float64(batch%3/2) } // each third
+		for batch := range 24 {
 			kind := p.next
 			for i := range count {
 				ms := 0.2 * (1 + 0.1*float64((kind+i)%4)) * math.Exp(0.01*rng.NormFloat64())
 				if rng.Float64() < burst {
 					ms += rng.ExpFloat64()
 				}
-				p.each[i] = time.Duration(ms * 1e6)
+				p.each[i] = time.Duration(ms * 1e6 * slowed(batch))
 			}
 			p.keep(n, count, cycle, true)
 		}
-		return p.fast(count).Seconds() * 1e3
+		all, each := p.fast(count)
+		for batch, ns := range each {
+			if got := float64(ns) / float64(all) / slowed(batch); got < 0.98 || got > 1.1 {
+				t.Errorf("%.2f bursts: batch %d is %.3f of what it was made of", burst, batch, got)
+			}
+		}
+		if len(each) != 24 {
+			t.Errorf("%d batches", len(each))
+		}
+		return all.Seconds() * 1e3
 	}
 	quiet, bursts := fast(0), fast(0.67)
 	if want := 32 * 0.2 * 1.15; math.Abs(quiet/want-1) > 0.02 {
@@ -98,17 +108,17 @@ func TestFastPieces(t *testing.T) {
 
 func TestTooFewPieces(t *testing.T) {
 	var p pieces
-	if p.fast(32) != 0 {
+	if got, each := p.fast(32); got != 0 || each != nil {
 		t.Error("no pieces have a time")
 	}
 	for range leastOfWork - 1 {
 		p.keep(8, 8, 8, true) // eight kinds of one piece each
 	}
-	if got := p.fast(8); got != 0 {
+	if got, _ := p.fast(8); got != 0 {
 		t.Errorf("%d of each kind have a time, %v", leastOfWork-1, got)
 	}
 	p.keep(8, 8, 8, false)
-	if got := p.fast(8); got != 0 {
+	if got, _ := p.fast(8); got != 0 {
 		t.Errorf("a batch that does not count, does: %v", got)
 	}
 }
@@ -145,8 +155,8 @@ func TestWorkerRunsPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(w.pieces.times[0]); got != 96 || w.pieces.fast(32) == 0 {
-		t.Errorf("%d pieces count, %v, want 96", got, w.pieces.fast(32))
+	if fast, each := w.pieces.fast(32); len(w.pieces.counted) != 96 || fast == 0 || len(each) != 3 {
+		t.Errorf("%d pieces count, %v, %v, want 96 in three batches", len(w.pieces.counted), fast, each)
 	}
 	if _, err := w.answer(ctx, request{Op: opRun, N: 13 * 32, Pieces: 32}); err == nil {
 		t.Error("a piece that failed did not fail the batch")
@@ -198,6 +208,20 @@ func TestCalibrateWarm(t *testing.T) {
 			wall *= 2
 		}
 		spent += wall
+		return &Batch{WallNS: wall}, nil
+	})
+	if want := int(batchTarget) / perOp; err != nil || n < want*95/100 || n > want*105/100 {
+		t.Errorf("%d operations (%v), want about %d", n, err, want)
+	}
+}
+
+// The first operation of all may take long, such as one that compiles; the others do not.
+func TestCalibrateFirstIsLong(t *testing.T) {
+	const perOp = 5000
+	first := int64(10 * batchTarget)
+	n, err := calibrate(batchTarget, 1, record.ValueCost, func(n int) (*Batch, error) {
+		wall := int64(n)*perOp + first
+		first = 0
 		return &Batch{WallNS: wall}, nil
 	})
 	if want := int(batchTarget) / perOp; err != nil || n < want*95/100 || n > want*105/100 {

@@ -53,8 +53,9 @@ type reply struct {
 	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
 	// 0 if there was none since the warm-up.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// FastNS answers close: see [record.Series].
-	FastNS int64 `json:"fast_ns,omitempty"`
+	// FastNS and FastEachNS answer close: see [record.Series].
+	FastNS     int64   `json:"fast_ns,omitempty"`
+	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
 }
 
 // Batch is what one batch of operations cost.

@@ -120,7 +120,9 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	answer.CollectionBytes, answer.FastNS = cycleBytes(), w.pieces.fast(w.count).Nanoseconds()
+	answer.CollectionBytes = cycleBytes()
+	fast, each := w.pieces.fast(w.count)
+	answer.FastNS, answer.FastEachNS = fast.Nanoseconds(), each
 	if h := w.latencies(); h != nil {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {

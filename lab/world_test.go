@@ -48,6 +48,23 @@ func (h *helped) Close() error {
 	return nil
 }
 
+// A goroutine that is made once, as the runtime makes some, does not keep batches from being timed
+// in pieces.
+func TestOneGoroutineIsNotOthers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	made := false
+	w := &worker{instance: &work{run: func(n int) error {
+		if spin(n); !made {
+			made = true
+			go func() {}()
+		}
+		return nil
+	}}}
+	if w.hasOthers(1000) || !made {
+		t.Errorf("it is taken for one whose work others do (%v)", made)
+	}
+}
+
 // Work in another goroutine is part of the cost: such batches are not timed in pieces, and their
 // CPU time is that of both.
 func TestWorkOfOtherGoroutinesCounts(t *testing.T) {

@@ -152,6 +152,8 @@ type Series struct {
 	// of the pieces with the same work, the time that a tenth of them stay below. 0 where batches
 	// are not timed in pieces.
 	FastNS int64 `json:"fast_ns,omitempty"`
+	// FastEachNS is that of each batch by its own pieces.
+	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
 	// Allocs and Bytes are heap objects and bytes allocated.
 	Allocs []int64 `json:"allocs"`
 	Bytes  []int64 `json:"bytes"`
@@ -272,6 +274,9 @@ func (s *Series) check(row *Row) error {
 	if s.Collections != nil {
 		lengths["collections"] = len(s.Collections)
 	}
+	if s.FastEachNS != nil {
+		lengths["fast_each_ns"] = len(s.FastEachNS)
+	}
 	for name, values := range s.Counters {
 		lengths["counter "+name] = len(values)
 		if !isUnit(name) {
@@ -286,9 +291,9 @@ func (s *Series) check(row *Row) error {
 	if _, err := s.Latencies(); err != nil {
 		return err
 	}
-	for _, ns := range s.WallNS {
+	for _, ns := range slices.Concat(s.WallNS, s.FastEachNS) {
 		if ns <= 0 {
-			return fmt.Errorf("a wall time of %d ns", ns)
+			return fmt.Errorf("a batch's time of %d ns", ns)
 		}
 	}
 	return nil

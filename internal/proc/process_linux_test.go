@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // parent starts a child of its own and says its id.
@@ -154,5 +156,50 @@ func TestStart(t *testing.T) {
 	}
 	if _, err := Start(exec.Command("/nowhere/at/all"), syscall.SIGKILL); err == nil {
 		t.Error("started what is not there")
+	}
+}
+
+// All threads of a process are assigned to a processor.
+func TestAssign(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(program, "parent")
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	if _, err := out.Read(make([]byte, 64)); err != nil { // it has threads now
+		t.Fatal(err)
+	}
+	all, err := Processors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := all[len(all)-1]
+	if err := Assign(child.Process.Pid, one); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := threadsOf(strconv.Itoa(child.Process.Pid))
+	if err != nil || len(threads) < 3 {
+		t.Fatalf("%d threads, %v", len(threads), err)
+	}
+	for _, id := range threads {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(id, &set); err != nil {
+			t.Fatal(err)
+		}
+		if !set.IsSet(one) || set.Count() != 1 {
+			t.Errorf("thread %d may be on %d processors", id, set.Count())
+		}
+	}
+	if err := Assign(1<<22, one); err == nil {
+		t.Error("a process that is not there was assigned")
 	}
 }

@@ -45,17 +45,11 @@ var monitor = secondThread()
 
 // secondThread is the id of the thread that was made after the first one.
 func secondThread() int {
-	folder, err := os.Open("/proc/self/task")
-	if err != nil {
+	threads, err := threadsOf("self")
+	if err != nil || len(threads) < 2 {
 		return 0
 	}
-	defer folder.Close()
-	names, err := folder.Readdirnames(2) // in the order in which they were made
-	if err != nil || len(names) < 2 {
-		return 0
-	}
-	id, _ := strconv.Atoi(names[1])
-	return id
+	return threads[1]
 }
 
 // CPUOfCode is CPU, without the thread of the Go runtime's monitor where that is known.

@@ -24,6 +24,17 @@ func ResetPeak(int) error {
 	return err
 }
 
+// Processors are not known on this system.
+func Processors() ([]int, error) {
+	return nil, fmt.Errorf("the processors of a process: %w on this system", ErrNotAvailable)
+}
+
+// Assign is not possible on this system.
+func Assign(int, int) error {
+	_, err := Processors()
+	return err
+}
+
 func unknownMemory() (int64, error) {
 	return 0, fmt.Errorf("memory of another process: %w on this system", ErrNotAvailable)
 }

@@ -19,6 +19,7 @@ type Costed struct {
 // CostedBlock is a row's batches in a block. Times are of CPU, in ns.
 type CostedBlock struct {
 	Fast        float64   // an operation's in the pieces of batches that nothing disturbed, 0 for none
+	Each        []float64 // the same of each batch by itself, nil for none
 	CPU         []float64 // a batch's
 	Collections []float64 // of garbage, that fell into each batch
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
@@ -27,6 +28,7 @@ type CostedBlock struct {
 // Costs are what the rows of a case cost.
 type Costs struct {
 	rows   []Costed
+	quiet  []float64   // what an operation takes in the fastest tenth of a row's batches, 0 if not known
 	prices []float64   // of all blocks, by row
 	moved  [][]float64 // of all but one block, by that block and row
 }
@@ -40,13 +42,22 @@ type Costs struct {
 //     many bytes as a cycle has. Each group of rows has a price of its own, the median over its
 //     collections, shrunk towards the case's by how well either is known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c := &Costs{rows: rows, prices: prices(rows, -1)}
-	blocks := 0
+	c, blocks := &Costs{rows: rows}, 0
 	for i := range rows {
-		blocks = max(blocks, len(rows[i].Blocks))
+		var each []float64
+		for _, b := range rows[i].Blocks {
+			each = append(each, b.Each...)
+		}
+		slices.Sort(each)
+		quiet := 0.0
+		if len(each) > 0 {
+			quiet = each[len(each)/10]
+		}
+		c.quiet, blocks = append(c.quiet, quiet), max(blocks, len(rows[i].Blocks))
 	}
+	c.prices = c.pricesWithout(-1)
 	for b := range blocks {
-		c.moved = append(c.moved, prices(rows, b))
+		c.moved = append(c.moved, c.pricesWithout(b))
 	}
 	return c
 }
@@ -59,14 +70,73 @@ func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
 
 // Levels are the logarithms of what an operation of a row costs, in ns, one a block; NaN for blocks
 // without the row. perByte, if not nil, takes the place of the row's price.
-//
-// An error of the price is common to all blocks, and an interval made of their spread would not
-// cover it. So each level includes by how much its block moves the price (jackknife); these sum to
-// zero.
 func (c *Costs) Levels(row int, perByte *float64) []float64 {
+	moves, levels := c.moves(row), make([]float64, len(c.rows[row].Blocks))
+	for b := range levels {
+		levels[b] = c.level(row, b, c.code(row, b), moves, perByte)
+	}
+	return levels
+}
+
+// Differences are by how much the logarithms of a row's cost lie above another's, one a block; NaN
+// for blocks without both. Where there are pieces, the code of a row is that of the other, the
+// median over the blocks, times a block's quotient of the two.
+func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []float64 {
+	moves, movesOther := c.moves(row), c.moves(other)
+	differences := make([]float64, len(c.rows[row].Blocks))
+	var codes []float64
+	for b := range differences {
+		differences[b] = c.quotient(row, other, b)
+		if !math.IsNaN(differences[b]) {
+			codes = append(codes, c.code(other, b))
+		}
+	}
+	for b, quotient := range differences {
+		code, codeOther := c.code(row, b), c.code(other, b)
+		if !math.IsNaN(quotient) {
+			codeOther = Median(codes)
+			code = codeOther * quotient
+		}
+		differences[b] = c.level(row, b, code, moves, perByte) - c.level(other, b, codeOther, movesOther, perByteOther)
+	}
+	return differences
+}
+
+// slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
+// for a while; fewestQuiet rounds without that are enough.
+const (
+	slowed      = 1.1
+	fewestQuiet = 2
+)
+
+// quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
+// where it is not timed in pieces. It is the median of the rounds in which neither was slowed, or
+// of all if there are too few: what slows a processor for a while slows the batches of a round.
+func (c *Costs) quotient(row, other, block int) float64 {
+	each, others := c.rows[row].Blocks[block].Each, c.rows[other].Blocks[block].Each
+	if len(each) == 0 || len(each) != len(others) {
+		return math.NaN()
+	}
+	var all, quiet []float64
+	for i := range each {
+		all = append(all, each[i]/others[i])
+		if each[i] < slowed*c.quiet[row] && others[i] < slowed*c.quiet[other] {
+			quiet = append(quiet, all[i])
+		}
+	}
+	if len(quiet) < fewestQuiet {
+		return Median(all)
+	}
+	return Median(quiet)
+}
+
+// moves are by how much each block moves the row's price (jackknife); they sum to zero. An error of
+// the price is common to all blocks, and an interval made of the spread of their codes would not
+// cover it, so each level includes its block's.
+func (c *Costs) moves(row int) []float64 {
 	r := &c.rows[row]
-	levels, influence := make([]float64, len(r.Blocks)), make([]float64, len(r.Blocks))
-	at, present, sum := c.Price(row), 0.0, 0.0
+	moves := make([]float64, len(r.Blocks))
+	present, sum := 0.0, 0.0
 	for b := range r.Blocks {
 		if len(r.Blocks[b].CPU) > 0 {
 			present++
@@ -74,22 +144,24 @@ func (c *Costs) Levels(row int, perByte *float64) []float64 {
 	}
 	for b := range r.Blocks {
 		if len(r.Blocks[b].CPU) > 0 {
-			influence[b] = (present - 1) * (at - c.moved[b][row])
-			sum += influence[b] / present
+			moves[b] = (present - 1) * (c.Price(row) - c.moved[b][row])
+			sum += moves[b] / present
 		}
 	}
+	for b := range moves {
+		moves[b] -= sum
+	}
+	return moves
+}
+
+// level is the logarithm of what an operation of a row costs, whose code takes so long.
+func (c *Costs) level(row, block int, code float64, moves []float64, perByte *float64) float64 {
+	bytes := c.rows[row].Bytes
 	if perByte != nil {
-		at = *perByte
+		return math.Log(code + *perByte*bytes)
 	}
-	for b := range r.Blocks {
-		code := c.code(row, b)
-		value := code + at*r.Bytes
-		levels[b] = math.Log(value)
-		if perByte == nil {
-			levels[b] += (influence[b] - sum) * r.Bytes / value
-		}
-	}
-	return levels
+	value := code + c.Price(row)*bytes
+	return math.Log(value) + moves[block]*bytes/value
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -142,24 +214,14 @@ func fastest(values []float64, share float64) float64 {
 	return sum / float64(n)
 }
 
-// prices are what a byte costs to collect, by row, but for what the block without says.
-func prices(rows []Costed, without int) []float64 {
-	seen := map[string][]float64{}
-	for i := range rows {
-		for b := range rows[i].Blocks {
-			if b != without {
-				seen[rows[i].Group] = append(seen[rows[i].Group], rows[i].collections(b)...)
-			}
-		}
+// pricesWithout are what a byte costs to collect, by row, but for what the block says: of the
+// batches that were not slowed, or of all where those have too few collections.
+func (c *Costs) pricesWithout(block int) []float64 {
+	groups, all := c.groups(block, slowed)
+	if len(all) == 0 {
+		groups, all = c.groups(block, math.Inf(1))
 	}
-	groups := map[string]*group{}
-	var all []*group
-	for name, values := range seen {
-		if len(values) >= fewestCollections {
-			groups[name] = newGroup(values)
-			all = append(all, groups[name])
-		}
-	}
+	rows := c.rows
 	common := shrink(all)
 	own := make([]float64, len(rows))
 	for i := range rows {
@@ -172,31 +234,63 @@ func prices(rows []Costed, without int) []float64 {
 	return own
 }
 
+// groups are the prices of the groups of rows that have enough collections, by the batches that
+// were slowed less than so many times.
+func (c *Costs) groups(without int, slowed float64) (byName map[string]*group, all []*group) {
+	seen := map[string][]float64{}
+	for i := range c.rows {
+		for b := range c.rows[i].Blocks {
+			if b != without {
+				name := c.rows[i].Group
+				seen[name] = append(seen[name], c.collections(i, b, slowed)...)
+			}
+		}
+	}
+	byName = map[string]*group{}
+	for name, values := range seen {
+		if len(values) >= fewestCollections {
+			byName[name] = newGroup(values)
+			all = append(all, byName[name])
+		}
+	}
+	return byName, all
+}
+
 // fewestCollections give a group a price of its own.
 const fewestCollections = 4
 
 // collections are what the row's collections in a block cost a byte, by batch: what the batch took
-// longer than others in that block, over the bytes of as many cycles.
-func (r *Costed) collections(block int) []float64 {
+// longer than others in that block, over the bytes of as many cycles. A batch whose pieces were all
+// slowed is taken for as much shorter, and left out if that is so many times.
+func (c *Costs) collections(row, block int, slowed float64) []float64 {
+	r := &c.rows[row]
 	b := &r.Blocks[block]
 	if b.Cycle <= 0 || b.Collections == nil {
 		return nil
 	}
+	times, fast, slow := b.CPU, b.Fast, make([]float64, len(b.CPU))
+	if len(b.Each) == len(times) {
+		times, fast = slices.Clone(times), c.quiet[row]
+		for i, each := range b.Each {
+			slow[i] = each / fast
+			times[i] /= slow[i]
+		}
+	}
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
 	var least []float64
-	for i, cpu := range b.CPU {
+	for i, cpu := range times {
 		if b.Collections[i] == fewest {
 			least = append(least, cpu)
 		}
 	}
 	base := Median(least)
-	if fewest > 0 && b.Fast > 0 {
-		fewest, base = 0, b.Fast*r.Ops
+	if fewest > 0 && fast > 0 {
+		fewest, base = 0, fast*r.Ops
 	}
 	var each []float64
-	for i, cpu := range b.CPU {
-		if more := b.Collections[i] - fewest; more > 0 {
+	for i, cpu := range times {
+		if more := b.Collections[i] - fewest; more > 0 && slow[i] < slowed {
 			each = append(each, (cpu-base)/more/b.Cycle)
 		}
 	}

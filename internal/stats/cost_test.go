@@ -3,6 +3,7 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"postage/internal/stats"
@@ -64,11 +65,7 @@ func TestCosts(t *testing.T) {
 		missed, off, width := 0, 0.0, 0.0
 		for range comparisons {
 			costs := stats.NewCosts([]stats.Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
-			a, b := costs.Levels(0, nil), costs.Levels(1, nil)
-			for i := range a {
-				a[i] -= b[i]
-			}
-			c := stats.Paired(a, 0.005)
+			c := stats.Paired(costs.Differences(0, 1, nil, nil), 0.005)
 			if c.Low > math.Log(truth) || c.High < math.Log(truth) {
 				missed++
 			}
@@ -79,6 +76,53 @@ func TestCosts(t *testing.T) {
 		if missed > 24 || math.Abs(off) > 0.02 || width > 0.05 {
 			t.Errorf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
 		}
+	}
+}
+
+// Where other guests of a host slow its processor for some rounds, now by much and now by less, the
+// quotients of what shared a round tell 5% from nothing, which the blocks' own values do not.
+func TestSlowedRounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 3))
+	const comparisons, blocks, rounds = 200, 6, 9
+	missed, paired, unpaired := 0, 0.0, 0.0
+	for range comparisons {
+		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
+		for range blocks {
+			slow := 1.0
+			var b [2]stats.CostedBlock
+			for range rounds {
+				if rng.IntN(4) == 0 {
+					slow = 1 + 0.7*rng.Float64()
+				}
+				for i, code := range []float64{1050, 1000} {
+					each := code * slow * math.Exp(0.01*rng.NormFloat64())
+					if rng.IntN(8) == 0 {
+						each *= 1.3 // a batch alone
+					}
+					b[i].Each, b[i].CPU = append(b[i].Each, each), append(b[i].CPU, 1.1*each)
+					b[i].Fast = slices.Min(b[i].Each)
+				}
+			}
+			for i := range rows {
+				rows[i].Blocks = append(rows[i].Blocks, b[i])
+			}
+		}
+		costs := stats.NewCosts(rows)
+		c := stats.Paired(costs.Differences(0, 1, nil, nil), 0.05)
+		if truth := math.Log(1.05); c.Low > truth || c.High < truth {
+			missed++
+		}
+		paired += (c.High - c.Low) / 2 / comparisons
+		apart := costs.Levels(0, nil)
+		for i, level := range costs.Levels(1, nil) {
+			apart[i] -= level
+		}
+		c = stats.Paired(apart, 0.05)
+		unpaired += (c.High - c.Low) / 2 / comparisons
+	}
+	t.Logf("missed %d of %d, ±%.2f%%, by blocks ±%.2f%%", missed, comparisons, 100*paired, 100*unpaired)
+	if missed > 20 || paired > 0.015 || unpaired < 2*paired {
+		t.Errorf("missed %d of %d, ±%.2f%%, by blocks ±%.2f%%", missed, comparisons, 100*paired, 100*unpaired)
 	}
 }
 

@@ -50,6 +50,9 @@ func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed 
 			continue
 		}
 		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes)}
+		for _, ns := range s.FastEachNS {
+			b.Each = append(b.Each, float64(ns)/c.Ops)
+		}
 		for j, ns := range s.WallNS {
 			if j < len(s.CPUNS) && s.CPUNS[j] > 0 {
 				ns = s.CPUNS[j] // else wall time stands for it
@@ -80,11 +83,15 @@ func (f *figured) price(row *record.Row) float64 {
 
 // levels are the logarithms of a row's cost, one a block.
 func (f *figured) levels(row *record.Row) []float64 {
-	var other *float64
-	if f.rec.Priced != nil {
-		other = new(f.price(row))
+	return f.costs.Levels(f.place[row.Name], f.otherPrice(row))
+}
+
+// otherPrice is the row's price in the world that the record is priced for, nil for its own.
+func (f *figured) otherPrice(row *record.Row) *float64 {
+	if f.rec.Priced == nil {
+		return nil
 	}
-	return f.costs.Levels(f.place[row.Name], other)
+	return new(f.price(row))
 }
 
 // means are the logarithms of a row's mean CPU time, one a block.
@@ -136,12 +143,16 @@ func (p *pair) values() []float64 {
 	if p.base.Value != record.ValueCost {
 		return p.walls()
 	}
-	return p.difference(p.levels(p.row), p.levels(p.base))
+	return p.both(p.costs.Differences(p.place[p.row.Name], p.place[p.base.Name], p.otherPrice(p.row), p.otherPrice(p.base)))
 }
 
 // means are the block values of the mean CPU time.
 func (p *pair) means() []float64 {
-	return p.difference(p.figured.means(p.row), p.figured.means(p.base))
+	values := p.figured.means(p.row)
+	for i, of := range p.figured.means(p.base) {
+		values[i] -= of
+	}
+	return p.both(values)
 }
 
 // walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio.
@@ -153,12 +164,13 @@ func (p *pair) walls() []float64 {
 	return values
 }
 
-func (p *pair) difference(a, b []float64) []float64 {
-	d := make([]float64, 0, len(p.at))
+// both are the values of the blocks that have both rows.
+func (p *pair) both(values []float64) []float64 {
+	of := make([]float64, 0, len(p.at))
 	for _, i := range p.at {
-		d = append(d, a[i]-b[i])
+		of = append(of, values[i])
 	}
-	return d
+	return of
 }
 
 // compare is the ratio of two rows, as a second run would find it.
