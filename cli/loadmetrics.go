@@ -141,7 +141,12 @@ type loadExport struct {
 	wake     chan struct{}  // something new is to be written
 	written  chan struct{}  // closed when all is
 	failed   error          // the last failure to write; read after written is closed
+	ctx      context.Context
+	giveUp   context.CancelCauseFunc
 }
+
+// lastWrites is how long what is left to be written may take at the end.
+const lastWrites = 3 * time.Second
 
 // openExport listens, and begins to write, as the flags say. It returns nil if they ask for
 // neither.
@@ -164,6 +169,7 @@ func (f *loadFlags) openExport() (*loadExport, error) {
 		host, _ := os.Hostname()
 		e.labels = model.LabelSet{"job": "postage_load", "instance": model.LabelValue(cmp.Or(host, "unknown"))}
 		e.wake, e.written = make(chan struct{}, 1), make(chan struct{})
+		e.ctx, e.giveUp = context.WithCancelCause(context.Background())
 		go func() {
 			defer close(e.written)
 			for range e.wake {
@@ -203,8 +209,10 @@ func (e *loadExport) close() (err error) {
 		err = e.server.Close()
 	}
 	if e.api != nil {
+		defer time.AfterFunc(lastWrites, func() { e.giveUp(fmt.Errorf("no answer within %v of the end", lastWrites)) }).Stop()
 		close(e.wake)
 		<-e.written
+		e.giveUp(nil)
 		if e.failed != nil {
 			err = errors.Join(err, fmt.Errorf("--prometheus-write: %w", e.failed))
 		}
@@ -223,7 +231,9 @@ func (e *loadExport) write() error {
 	if err != nil {
 		return err
 	}
-	_, err = e.api.Write(context.Background(), remote.WriteV1MessageType, encodeWrite(samples, e.labels))
+	if _, err = e.api.Write(e.ctx, remote.WriteV1MessageType, encodeWrite(samples, e.labels)); e.ctx.Err() != nil {
+		return context.Cause(e.ctx)
+	}
 	return err
 }
 

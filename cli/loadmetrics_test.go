@@ -239,6 +239,26 @@ func TestLoadPrometheusRefused(t *testing.T) {
 	}
 }
 
+// A receiver that does not answer does not hold the end of a load for long: it was 21 s and more.
+func TestLoadPrometheusHangs(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // after which the context ends with the connection
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	f := loadFlags{proto: "http1", prometheusWrite: server.URL}
+	e, err := f.openExport()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded(t, e.told)
+	begun := time.Now()
+	if err := e.close(); err == nil || !strings.Contains(err.Error(), "no answer within 3s of the end") || time.Since(begun) > 15*time.Second {
+		t.Errorf("after %v: %v", time.Since(begun), err)
+	}
+}
+
 // The metrics are exported without any other output by the second.
 func TestLoadPrometheusAlone(t *testing.T) {
 	t.Parallel()

@@ -109,6 +109,9 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 	case err == nil:
 		return exitOK
 	case errors.Is(err, lab.ErrInterrupted), ctx.Err() != nil:
+		for _, other := range besides(err) {
+			p.explain(stderr, other)
+		}
 		return exitInterrupted
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
@@ -117,11 +120,34 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 	case errors.As(err, &status):
 		return int(status)
 	}
+	p.explain(stderr, err)
+	return exitUsage
+}
+
+// explain prints an error, with its advice.
+func (p program) explain(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "%s: %s\n", p.name, called(p.name, err.Error()))
 	if h, ok := errors.AsType[*lab.Hinted](err); ok {
 		fmt.Fprintf(stderr, "hint: %s\n", called(p.name, h.Hint))
 	}
-	return exitUsage
+}
+
+// besides are the errors that are joined with an interruption: what went wrong too, such as a
+// record that cannot be saved.
+func besides(err error) (others []error) {
+	var joined interface{ Unwrap() []error }
+	if !errors.Is(err, lab.ErrInterrupted) || !errors.As(err, &joined) {
+		return nil
+	}
+	for _, e := range joined.Unwrap() {
+		switch {
+		case errors.Is(e, lab.ErrInterrupted):
+			others = append(others, besides(e)...)
+		case !errors.Is(e, context.Canceled) && !errors.Is(e, errFailedRow):
+			others = append(others, e)
+		}
+	}
+	return others
 }
 
 func (p program) newRoot() *cobra.Command {

@@ -112,6 +112,25 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// What cannot be saved after an interruption is said.
+func TestInterruptedAndNotSaved(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if err := os.RemoveAll(filepath.Dir(s.record)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := s.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v, want exit status 130", err)
+	}
+	if said := s.stderr.String(); !strings.Contains(said, "no such file or directory") || strings.Count(said, "interrupted") != 1 {
+		t.Errorf("says %s", said)
+	}
+}
+
 func TestKilledAndResumed(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -87,7 +87,7 @@ func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) 
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
 		if err == nil {
-			s.row.Metrics = answer.Metrics
+			s.row.Metrics, s.row.Instrument = answer.Metrics, answer.Instrument
 		}
 		return err
 	})

@@ -22,6 +22,10 @@ const noSuchRow = "open: this program has no row"
 // unknownRequest begins that of a program that does not know what it is asked.
 const unknownRequest = "unknown request"
 
+// instrument is what a worker is told by: a worker of an earlier revision whose batches are begun,
+// ended or counted otherwise has another number, or none.
+const instrument = 1
+
 type request struct {
 	Op       string `json:"op"`
 	Row      string `json:"row,omitempty"`
@@ -34,8 +38,9 @@ type request struct {
 }
 
 type reply struct {
-	// Metrics answers open.
-	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Metrics and Instrument answer open.
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	Instrument int                `json:"instrument,omitempty"`
 	// N, Pieces and Rounds answer calibrate: the operations and pieces of a batch, and how many
 	// rounds of such batches have enough pieces, 0 if there are none.
 	N      int `json:"n,omitempty"`

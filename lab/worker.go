@@ -108,7 +108,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if err := instance.Prove(ctx); err != nil {
 		return reply{}, fmt.Errorf("proof: %w", err)
 	}
-	var answer reply
+	answer := reply{Instrument: instrument}
 	if m, ok := instance.(Metered); ok {
 		answer.Metrics = m.Metrics()
 	}

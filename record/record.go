@@ -114,14 +114,17 @@ type Row struct {
 	Checks     string            `json:"checks,omitempty"`
 	// Revision is the commit that the row's program was built from, if not the run's own; OldOf
 	// then names the row that it is the old version of.
-	Revision string             `json:"revision,omitempty"`
-	OldOf    string             `json:"old_of,omitempty"`
-	N        int                `json:"n,omitempty"`      // operations a batch
-	Pieces   int                `json:"pieces,omitempty"` // of equal work that a batch is timed in; 0 is one
-	Value    Value              `json:"value,omitempty"`
-	Proof    Proof              `json:"proof"`
-	Metrics  map[string]float64 `json:"metrics,omitempty"`
-	Warnings []string           `json:"warnings,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	OldOf    string `json:"old_of,omitempty"`
+	// Instrument is the number of what its workers measured with: sides of a run that differ in it
+	// may count the same batch otherwise.
+	Instrument int                `json:"instrument,omitempty"`
+	N          int                `json:"n,omitempty"`      // operations a batch
+	Pieces     int                `json:"pieces,omitempty"` // of equal work that a batch is timed in; 0 is one
+	Value      Value              `json:"value,omitempty"`
+	Proof      Proof              `json:"proof"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	Warnings   []string           `json:"warnings,omitempty"`
 }
 
 // OK says that the row's proof held and its figures may be shown.

@@ -307,8 +307,8 @@ func newGroup(values []float64) *group {
 	for i, v := range values {
 		apart[i] = math.Abs(v - middle)
 	}
-	// The variance of a median is π/2 of a mean's.
-	deviation := 1.4826*Median(apart) + 0.02*math.Abs(middle)
+	// The variance of a median is π/2 of a mean's; of equal values it is not 0.
+	deviation := 1.4826*Median(apart) + 0.02*math.Abs(middle) + 1e-6
 	return &group{value: middle, variance: math.Pi / 2 * deviation * deviation / float64(len(values))}
 }
 

@@ -87,6 +87,7 @@ type Change struct {
 	Metrics []MetricChange `json:"metrics"`
 	test    stats.Shift    // of its block values
 	doubted bool           // the mean CPU time says that it is beyond the threshold
+	unlike  bool           // its sides were measured by different instruments
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.

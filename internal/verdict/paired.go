@@ -73,14 +73,23 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 // testPaired tests each row's cost, mean CPU time and wall time.
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	var costs, means, walls []stats.Grouped
+	unlike := 0
 	for _, r := range c.Rows {
 		p := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
-		costs, walls = append(costs, p.grouped(p.values())), append(walls, p.grouped(p.walls()))
-		var mean stats.Grouped
-		if r.New.Row.Value == record.ValueCost {
+		costs = append(costs, p.grouped(p.values()))
+		var mean, wall stats.Grouped
+		if r.unlike = r.New.Row.Instrument != r.Old.Row.Instrument; r.unlike {
+			unlike++
+		} else {
+			wall = p.grouped(p.walls())
+		}
+		if !r.unlike && r.New.Row.Value == record.ValueCost {
 			mean = p.grouped(p.means())
 		}
-		means = append(means, mean)
+		means, walls = append(means, mean), append(walls, wall)
+	}
+	if unlike > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise: their mean CPU time and wall time are not compared", unlike, len(c.Rows)))
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	tests, spreads := stats.Moderated(costs, level, familyLevel)
@@ -91,7 +100,7 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
 			r.Spread = &spreads[i]
 		}
-		if r.New.Row.Value == record.ValueCost {
+		if r.New.Row.Value == record.ValueCost && !r.unlike {
 			threshold := math.Log1p(c.Limits.Time)
 			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
 			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
