@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -169,7 +170,8 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = target.TLS
 	client := &http.Client{Transport: transport}
-	patience := time.Duration(f.seconds)*time.Second + time.Minute
+	longest := secondsOf(names, f.seconds)
+	patience := time.Duration(longest)*time.Second + time.Minute
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()
 	var wanted []string
@@ -190,7 +192,7 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 			wanted = append(wanted, one.String())
 		}
 	}
-	say(cmd, "profiling for %d seconds", f.seconds)
+	say(cmd, "profiling for %d seconds", longest)
 	begin := time.Now()
 	before := countersOf(ctx, client, names, target.Request.Header)
 	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
@@ -210,6 +212,17 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	elapsed := time.Since(begin).Seconds()
 	f.metrics = profile.MetricsOf(before, countersOf(ctx, client, names, target.Request.Header), elapsed)
 	return found, err
+}
+
+// secondsOf is how long the longest profile takes, at least so many seconds: a URL may say.
+func secondsOf(names []string, least int) int {
+	for _, name := range names {
+		if u, err := url.Parse(name); err == nil {
+			seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
+			least = max(least, seconds)
+		}
+	}
+	return least
 }
 
 // countersOf are the counters of the servers that export them beside their profiles, by their
@@ -268,7 +281,11 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []*profile.Costs{profile.CostsOf(rec, f.record)}, nil
+		costs := profile.CostsOf(rec, f.record)
+		if costs.None() {
+			return nil, hinted(fmt.Errorf("--record %s: it has no rows that encode, decode, store or serialize", f.record), "without --record, ratios are those of this machine's records and of the table that Postage has")
+		}
+		return []*profile.Costs{costs}, nil
 	}
 	var all []*profile.Costs
 	files, err := filepath.Glob(filepath.Join(runsFolder, "*.txt"))

@@ -131,7 +131,15 @@ func TestProfileWrongInput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	other := &record.Record{Run: record.Run{Version: record.Version}, Machine: record.ThisMachine(0)}
+	if err := other.Save("other.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if got := secondsOf([]string{"http://a/debug/pprof/profile?seconds=90", "good"}, 30); got != 90 {
+		t.Errorf("a profile of 90 s is waited for for %d", got)
+	}
 	for args, want := range map[string]string{
+		"good --record other.txt":          "other.txt: it has no rows that encode",
 		"empty":                            "empty: it is empty",
 		"page":                             `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
 		"text":                             `it begins "goroutine profile: total 7"`,

@@ -232,13 +232,13 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	}
 	all, machine := lab.Entries(p.suites), record.ThisMachine(0)
 	if rec.Run.Vary != "" {
-		vary, err := bench.ParseVariation(rec.Run.Vary)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		vary, wrong := bench.ParseVariation(rec.Run.Vary)
+		if wrong != nil {
+			return fmt.Errorf("%s: %w", name, wrong)
 		}
-		both, err := buildSides(cmd, vary, max(1, rec.Run.Layouts))
-		if err != nil {
-			return err
+		both, wrong := buildSides(cmd, vary, max(1, rec.Run.Layouts))
+		if wrong != nil {
+			return wrong
 		}
 		defer func() { err = errors.Join(err, both.close()) }()
 		all, machine.Go = lab.Against(all, both.old, both.now), both.release

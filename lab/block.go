@@ -104,16 +104,21 @@ func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) 
 // together has the block's workers share one of the machine's processors, which is drawn, where
 // each has one: other guests of a host do not slow all of its processors at the same time.
 func (r *run) together(cs *runCase, seats []*seat, block int) {
-	all, err := proc.Processors()
-	world := r.rec.Run.World
-	if err != nil || world == nil || world.Procs > 1 {
-		return
-	}
-	processor := all[drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).IntN(len(all))]
+	draw := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).Int()
 	for _, s := range seats {
-		if c, ok := s.child.(child); ok && s.err == nil && inWorld(s.entry) {
-			_ = proc.Assign(c.PID(), processor) // else it runs where the system likes
+		if s.err == nil && inWorld(s.entry) {
+			r.assign(s.child, draw)
 		}
+	}
+}
+
+// assign has a worker of one processor run on one of the machine's, else it runs where the system
+// likes.
+func (r *run) assign(worker answerer, draw int) {
+	all, err := proc.Processors()
+	c, ok := worker.(child)
+	if world := r.rec.Run.World; ok && err == nil && world != nil && world.Procs == 1 {
+		_ = proc.Assign(c.PID(), all[draw%len(all)])
 	}
 }
 

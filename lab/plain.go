@@ -11,9 +11,9 @@ import (
 
 // Plain is what an operation of an entry and of its baseline cost in CPU time, in ns a turn, where
 // each is alone: in a process of the record's world that does nothing but many operations in one
-// go, with no clock read between them. The two take turns, each for about so long a turn, so that
-// what slows the machine for a while slows both. It is how the costs of a record are checked
-// (docs/method.md).
+// go, with no clock read between them. The two take turns on one processor, each for about so long
+// a turn, so that what slows it for a while slows both; the next turns are on the next processor.
+// It is how the costs of a record are checked (docs/method.md).
 func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base []float64, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
@@ -23,8 +23,9 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 		}
 		defer sides[i].child.Kill()
 	}
-	for range turns {
+	for turn := range turns {
 		for i := range sides {
+			r.assign(sides[i].child, turn)
 			if err := sides[i].turn(ctx, r, each); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", sides[i].row, err)
 			}

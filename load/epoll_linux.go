@@ -91,7 +91,7 @@ func (p *epoll) poll(d time.Duration, short bool) []event {
 	} else {
 		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.raw[0])), uintptr(len(p.raw)), uintptr(unsafe.Pointer(&limit)), 0, 0)
 	}
-	if errno == unix.ENOSYS { // before Linux 5.11
+	if errno == unix.ENOSYS || errno == unix.EPERM { // before Linux 5.11, or a sandbox that is older
 		fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 		_, _ = unix.Ppoll(fds, &limit, nil)
 		ready, err := unix.EpollWait(p.fd, p.raw, 0)

@@ -1,13 +1,16 @@
 package proc
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Processors are those that this process may run on.
+// Processors are those that this process may run on, of the fastest kind that there is.
 func Processors() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -19,7 +22,19 @@ func Processors() ([]int, error) {
 			all = append(all, i)
 		}
 	}
-	return all, nil
+	return fastest(all, "/sys/devices/system/cpu"), nil
+}
+
+// fastest are the processors that reach nine tenths of the highest clock rate, all if the system
+// does not say.
+func fastest(all []int, folder string) []int {
+	rates, most := map[int]int{}, 0
+	for _, i := range all {
+		text, _ := os.ReadFile(fmt.Sprintf("%s/cpu%d/cpufreq/cpuinfo_max_freq", folder, i))
+		rates[i], _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		most = max(most, rates[i])
+	}
+	return slices.DeleteFunc(all, func(i int) bool { return rates[i] < most*9/10 })
 }
 
 // Assign has all threads of a process, and those that they start, run on one processor. What the

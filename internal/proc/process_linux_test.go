@@ -203,3 +203,17 @@ func TestAssign(t *testing.T) {
 		t.Error("a process that is not there was assigned")
 	}
 }
+
+// Where a machine has slow processors beside fast ones, the fast ones are used.
+func TestFastest(t *testing.T) {
+	folder := t.TempDir()
+	for i, rate := range []string{"5200000\n", "5000000\n", "3900000\n"} {
+		of := filepath.Join(folder, fmt.Sprintf("cpu%d", i), "cpufreq")
+		if err := errors.Join(os.MkdirAll(of, 0o777), os.WriteFile(filepath.Join(of, "cpuinfo_max_freq"), []byte(rate), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(fastest([]int{0, 1, 2}, folder), fastest([]int{1, 2}, t.TempDir())); got != "[0 1] [1 2]" {
+		t.Error(got)
+	}
+}

@@ -79,6 +79,9 @@ func CostsOf(rec *record.Record, from string) *Costs {
 	return c
 }
 
+// None reports whether there are no costs of anything that a profile's calls do.
+func (c *Costs) None() bool { return len(c.cases) == 0 }
+
 // onSecond says whether a toolchain, as runtime.Version names it, builds encoding/json on the
 // second version's code: from Go 1.27 on, if GOEXPERIMENT does not say otherwise.
 func onSecond(toolchain string) bool {
