@@ -112,10 +112,13 @@ func (r *run) together(cs *runCase, seats []*seat, block int) {
 	}
 }
 
+// processors are found out once.
+var processors = sync.OnceValues(proc.Processors)
+
 // assign has a worker of one processor run on one of the machine's, else it runs where the system
 // likes.
 func (r *run) assign(worker answerer, draw int) {
-	all, err := proc.Processors()
+	all, err := processors()
 	c, ok := worker.(child)
 	if world := r.rec.Run.World; ok && err == nil && world != nil && world.Procs == 1 {
 		_ = proc.Assign(c.PID(), all[draw%len(all)])

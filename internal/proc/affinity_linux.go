@@ -17,7 +17,7 @@ func Processors() ([]int, error) {
 		return nil, err
 	}
 	var all []int
-	for i := range 8 * len(set) * 8 {
+	for i := 0; len(all) < set.Count(); i++ {
 		if set.IsSet(i) {
 			all = append(all, i)
 		}
