@@ -30,6 +30,9 @@ func (c *throughClient) fill(l *lane) error {
 	list, watchFrom := lw.ListWithContextFunc, lw.WatchFuncWithContext
 	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		o.LabelSelector = c.in.selector()
+		if o.ResourceVersion == "0" {
+			o.ResourceVersion, o.ResourceVersionMatch = c.in.madeBy()
+		}
 		return list(ctx, o)
 	}
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {

@@ -170,11 +170,11 @@ func (c *prebuilt) checkList(seen []*exchange) error {
 	return nil
 }
 
-// fill reads the list that a reflector would read, not compressed. It is the server's cache's too,
-// but one that has all objects: version 0 may be of a moment before, and a reflector watches on.
+// fill reads the list that a reflector would read, not compressed.
 func (c *prebuilt) fill(*lane) error {
-	query := fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=NotOlderThan&labelSelector=%s", c.in.newest, url.QueryEscape(c.in.selector()))
-	return c.send(http.MethodGet, c.collection+query, nil)
+	version, match := c.in.madeBy()
+	query := url.Values{"resourceVersion": {version}, "resourceVersionMatch": {string(match)}, "labelSelector": {c.in.selector()}}
+	return c.send(http.MethodGet, c.collection+"?"+query.Encode(), nil)
 }
 
 func (c *prebuilt) delete(_ *lane, name string) error {
