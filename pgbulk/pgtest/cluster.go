@@ -24,7 +24,7 @@ const superuser = "postgres"
 
 // process is the server's, of which err is to be read after done is closed.
 type process struct {
-	pid  int
+	*os.Process
 	done chan struct{}
 	err  error
 }

@@ -96,7 +96,7 @@ func startServer(cmd *exec.Cmd) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &process{pid: cmd.Process.Pid, done: make(chan struct{})}
+	p := &process{Process: cmd.Process, done: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
 		close(p.done)
@@ -107,11 +107,11 @@ func startServer(cmd *exec.Cmd) (*process, error) {
 // kill has the server shut down immediately, which is what SIGQUIT means to it, and waits for its
 // end.
 func kill(p *process) {
-	_ = syscall.Kill(p.pid, syscall.SIGQUIT)
+	_ = p.Signal(syscall.SIGQUIT) // none to another that has its id now
 	select {
 	case <-p.done:
 	case <-time.After(10 * time.Second):
-		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		_ = p.Process.Kill()
 		<-p.done
 	}
 }
