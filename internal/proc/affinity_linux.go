@@ -37,8 +37,10 @@ func fastest(all []int, folder string) []int {
 	return slices.DeleteFunc(all, func(i int) bool { return rates[i] < most*9/10 })
 }
 
-// Assign has all threads of a process, and those that they start, run on one processor. What the
-// process was told of the number of its processors does not change.
+// Assign has all threads of a Go process, and those that they start, run on one processor. What the
+// process was told of the number of its processors does not change. The runtime's monitor (see
+// [CPUOfCode]) runs there only while nothing else does: it would interrupt the code every 70 us for
+// some 4 ms of each batch.
 func Assign(pid, processor int) error {
 	var set unix.CPUSet
 	set.Set(processor)
@@ -49,12 +51,15 @@ func Assign(pid, processor int) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range threads {
-			if !done[id] {
-				err = unix.SchedSetaffinity(id, &set)
+		for i, id := range threads {
+			if done[id] {
+				continue
 			}
-			if err != nil {
+			if err := unix.SchedSetaffinity(id, &set); err != nil {
 				return err
+			}
+			if i == 1 { // a sandbox that forbids it has a monitor that interrupts
+				_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 			}
 			done[id] = true
 		}

@@ -190,7 +190,14 @@ func TestAssign(t *testing.T) {
 	if err != nil || len(threads) < 3 {
 		t.Fatalf("%d threads, %v", len(threads), err)
 	}
-	for _, id := range threads {
+	for i, id := range threads {
+		attr, err := unix.SchedGetAttr(id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if idle := attr.Policy == unix.SCHED_IDLE; idle != (i == 1) {
+			t.Errorf("thread %d: scheduling policy %d", i, attr.Policy)
+		}
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(id, &set); err != nil {
 			t.Fatal(err)
