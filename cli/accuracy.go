@@ -17,11 +17,13 @@ import (
 	"postage/record"
 )
 
-// turnsOfAccuracy are how often each row and its baseline are measured alone, for plainFor a turn.
-// Short turns meet the same machine; a turn is long beside what lies between two collections.
+// A row and its baseline are measured alone in processesAlone pairs of processes, as one process
+// may cost a tenth more than the next, in a turn on each of two processors, for plainFor a turn.
+// Short turns meet the same machine, and have a collection more or less.
 const (
-	turnsOfAccuracy = 24
-	plainFor        = 200 * time.Millisecond
+	processesAlone = 6
+	turnsAlone     = 2
+	plainFor       = 400 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints
@@ -47,14 +49,18 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 		entries[e.Row()] = e
 	}
 	checks := slices.DeleteFunc(costed(rec), func(c check) bool { return entries[c.row.Row.Name].Contender.Name == "" })
-	say(cmd, "%d rows alone and their baselines, %d turns of %v each", len(checks), turnsOfAccuracy, plainFor)
+	say(cmd, "%d rows alone and their baselines, %d processes each, %d turns of %v", len(checks), processesAlone, turnsAlone, plainFor)
 	w, conductor := cmd.OutOrStdout(), lab.Conductor{Command: command}
 	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (95% interval)")
 	var sum accurate
 	for _, c := range checks {
-		row, base, err := conductor.Plain(cmd.Context(), entries[c.row.Row.Name], entries[c.baseline], rec, turnsOfAccuracy, plainFor)
-		if err != nil {
-			return err
+		var row, base []float64
+		for range processesAlone {
+			r, b, err := conductor.Plain(cmd.Context(), entries[c.row.Row.Name], entries[c.baseline], rec, turnsAlone, plainFor)
+			if err != nil {
+				return err
+			}
+			row, base = append(row, stats.Median(r)), append(base, stats.Median(b))
 		}
 		sum.add(w, c.row, row, base)
 	}
@@ -88,13 +94,13 @@ func (a accurate) String() string {
 		a.agree, a.all, a.near, a.far, a.all-a.near-a.far)
 }
 
-// add compares a row's ratio with that of the turns alone, in ns an operation. It is within 5%
+// add compares a row's ratio with that of the processes alone, in ns an operation. It is within 5%
 // where both estimates are and the interval alone is as narrow; it is not where even that
 // interval's nearer end is further away.
 func (a *accurate) add(w io.Writer, r *verdict.Result, row, base []float64) {
 	apart := make([]float64, len(row))
-	for turn := range row {
-		apart[turn] = math.Log(row[turn] / base[turn])
+	for i := range row {
+		apart[i] = math.Log(row[i] / base[i])
 	}
 	shift := stats.Paired(apart, 0.05)
 	alone := verdict.Interval{Value: math.Exp(shift.Value), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
