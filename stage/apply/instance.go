@@ -279,8 +279,8 @@ func (n *names) setVersion(name, version string) {
 	n.newest = max(n.newest, number)
 }
 
-// madeBy is a version by which all objects were made. A list of the server's cache that is not older
-// has them all; one of version 0, which a reflector reads, may lack the last of them.
+// madeBy is a version by which all objects were made. A list of the server's cache that is not
+// older has them all; one of version 0, which a reflector reads, may lack the last of them.
 func (n *names) madeBy() (string, metav1.ResourceVersionMatch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
