@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"postage/internal/proc"
@@ -317,6 +319,10 @@ func (r *run) environment(e *Entry) []string {
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
 		procs = world.Procs
 		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC))
+		// A service's heap has its size, a worker's has just been larger: what the runtime gives
+		// back of it must not be missing in the batches.
+		debug := strings.TrimPrefix(os.Getenv("GODEBUG")+",madvdontneed=0", ",")
+		environment = append(environment, "GODEBUG="+debug)
 	}
 	if e.Build != nil {
 		environment = append(environment, e.Build.Environment...) // even if the world says otherwise

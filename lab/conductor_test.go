@@ -114,6 +114,30 @@ func (w *where) Run(n int) error {
 	return err
 }
 
+// allocating allocates, and counts pages that the system gave its process anew.
+type allocating struct {
+	work
+	kept []byte
+}
+
+func (a *allocating) Counters() (map[string]float64, error) {
+	text, err := os.ReadFile("/proc/self/stat")
+	fields := strings.Fields(string(text))
+	if len(fields) < 10 { // proc(5)
+		return nil, err
+	}
+	faults, err := strconv.ParseFloat(fields[9], 64)
+	return map[string]float64{"faults/op": faults}, err
+}
+
+func (a *allocating) Run(n int) error {
+	for range n {
+		a.kept = make([]byte, 256)
+		spin(5000)
+	}
+	return nil
+}
+
 // sized wants batches of at least 8 operations.
 type sized struct{ work }
 
@@ -204,6 +228,9 @@ func testSuites() []Suite {
 		{Name: "Test/op=where", Doc: "?", Baseline: "is=base", Contenders: []Contender{
 			{Name: "is=base", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &where{}, nil }},
 			{Name: "is=other", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &where{}, nil }},
+		}},
+		{Name: "Test/op=memory", Doc: "?", Baseline: "is=base", Contenders: []Contender{
+			{Name: "is=base", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &allocating{}, nil }},
 		}},
 		{Name: "Test/op=slow", Doc: "?", Baseline: "is=base", Contenders: []Contender{
 			contender("is=base", func() *work {
@@ -403,6 +430,28 @@ func TestBlockIsOnOneProcessor(t *testing.T) {
 	}
 	if len(all) > 1 && len(used) < 2 {
 		t.Errorf("%d blocks were on %v of %v", len(rec.Blocks), used, all)
+	}
+}
+
+// Batches use memory that their process has used before, as those of a service that has run for a
+// while do.
+func TestBatchesUseMemoryAgain(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counts page faults in /proc")
+	}
+	rec := measured(t, testConductor(t), time.Minute, "op=memory")
+	var faults, pages float64
+	for _, b := range rec.Blocks {
+		for _, s := range b.Series {
+			for i, n := range s.Counters["faults/op"] {
+				faults += n
+				pages += float64(s.Bytes[i]) / 4096
+			}
+		}
+	}
+	t.Logf("%.0f of %.0f pages were new", faults, pages)
+	if pages < 1000 || faults > 0.15*pages {
+		t.Errorf("%.0f of %.0f pages were new", faults, pages)
 	}
 }
 

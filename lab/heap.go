@@ -70,13 +70,14 @@ func (h *heap) steer(b *Batch) {
 }
 
 // begin collects, and allocates a part of what the heap has room for, so that a block's first
-// batch is anywhere in the cycle. Before that, a whole cycle is allocated once: memory is slower
-// the first time that a process uses it.
+// batch is anywhere in the cycle. Before that, a whole cycle is allocated once: memory takes a page
+// fault the first time that a process uses it.
 func (h *heap) begin(part float64) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	allocate(&m, 1) // which ends with a collection
+	allocate(&m, 1)
+	runtime.GC() // what was allocated while allocate's own collection ran is not garbage to that one
 	runtime.ReadMemStats(&m)
 	h.since = 0
 	allocate(&m, part)
@@ -84,13 +85,15 @@ func (h *heap) begin(part float64) {
 
 // allocate uses up a part of what the heap has room for until the next collection.
 func allocate(m *runtime.MemStats, part float64) {
-	const most, piece = 128 << 20, 32 << 10
+	const most, piece, page = 128 << 20, 32 << 10, 4 << 10
 	if m.NextGC <= m.HeapAlloc {
 		return
 	}
 	for left := int64(part * float64(min(m.NextGC-m.HeapAlloc, most))); left > 0; left -= piece {
 		garbage = make([]byte, piece)
-		runtime.KeepAlive(garbage)
+		for i := 0; i < piece; i += page { // new memory is zero, and only used when it is written
+			garbage[i] = 1
+		}
 	}
 	garbage = nil
 	awaitCollection()

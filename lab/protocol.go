@@ -24,7 +24,7 @@ const unknownRequest = "unknown request"
 
 // instrument is what a worker is told by: a worker of an earlier revision whose batches are begun,
 // ended or counted otherwise has another number, or none.
-const instrument = 1
+const instrument = 2
 
 type request struct {
 	Op       string `json:"op"`
