@@ -42,7 +42,8 @@ type alone struct {
 	ns    []float64
 }
 
-// alone starts and proves one, and has it do a turn that does not count.
+// alone starts and proves one, and warms it up: without that, what allocates little would be in
+// memory that is new for seconds.
 func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
 	if a.child, err = r.process(ctx, &e, 0); err != nil {
 		return a, err
@@ -52,11 +53,11 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		var answer reply
 		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 		a.n = max(1, int(float64(answer.N)*each.Seconds()/batchTarget.Seconds()))
+		if err == nil {
+			_, err = a.child.ask(ctx, request{Op: opWarm, N: answer.N, Pieces: answer.Pieces}, r.batchPatience(each))
+		}
 	}
-	if err == nil {
-		err = a.turn(ctx, r, each)
-	}
-	if a.ns = nil; err != nil {
+	if err != nil {
 		a.child.Kill()
 	}
 	return a, err
