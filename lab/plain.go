@@ -42,8 +42,8 @@ type alone struct {
 	ns    []float64
 }
 
-// alone starts and proves one, and warms it up: without that, what allocates little would be in
-// memory that is new for seconds.
+// alone starts and proves one, and warms it up, with a turn that does not count: what allocates
+// little would be in memory that is new for seconds.
 func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
 	if a.child, err = r.process(ctx, &e, 0); err != nil {
 		return a, err
@@ -57,7 +57,10 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 			_, err = a.child.ask(ctx, request{Op: opWarm, N: answer.N, Pieces: answer.Pieces}, r.batchPatience(each))
 		}
 	}
-	if err != nil {
+	if err == nil {
+		err = a.turn(ctx, r, each)
+	}
+	if a.ns = nil; err != nil {
 		a.child.Kill()
 	}
 	return a, err
