@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -144,11 +145,11 @@ func TestKilledAndResumed(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the record of a killed run: %v", err)
 	}
-	// On a busy machine 3 s may be too short for a block.
+	// On a busy machine 3 s may be too short for a block, however often.
 	after := before
-	for turn := 0; turn < 20 && len(after.Blocks) <= len(before.Blocks); turn++ {
+	for seconds := 3; seconds < 30 && len(after.Blocks) <= len(before.Blocks); seconds += 3 {
 		var stderr bytes.Buffer
-		resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "3s")
+		resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", fmt.Sprintf("%ds", seconds))
 		resume.Stderr = &stderr
 		if err := resume.Run(); err != nil {
 			t.Fatalf("resume: %v\n%s", err, stderr.String())
