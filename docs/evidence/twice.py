@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """twice.py FOLDER HOURS [POSTAGE]: is the same row the same twice?
 
-Makes 12 runs of Encode's order, spread over so many hours, in changing company: three rows alone (90 s), all contenders (240 s), all
+Makes 12 runs of Encode's order, spread over so many hours, in changing company: three rows alone (150 s), all contenders (240 s), all
 operations of the message (240 s). Their records stay in the folder. Then it says, of json, msgp, pbfast and vtprotobuf, encoding and
 decoding, how many pairs of intervals are disjoint, and the largest estimate over the smallest. HOURS 0 only counts what is there.
 """
@@ -23,7 +23,7 @@ for i in range(12 if hours else 0):
     time.sleep(max(0, begun + i * hours * 3600 / 12 - time.time()))
     three = [r for r in rows if r != rows[i // 3 % 4]]
     pattern, budget = [
-        (["Encode/msg=order/op=encode,decode/codec=" + ",".join(three)], "90s"),
+        (["Encode/msg=order/op=encode,decode/codec=" + ",".join(three)], "150s"),
         (["Encode/msg=order/op=encode,decode"], "240s"),
         (["Encode/msg=order"], "240s"),
     ][i % 3]
