@@ -18,12 +18,12 @@ import (
 )
 
 // A row and its baseline are measured alone in processesAlone pairs of processes, as one process
-// may cost a tenth more than the next, in a turn on each of two processors, for plainFor a turn.
-// Short turns meet the same machine, and have a collection more or less.
+// may cost a tenth more than the next, in short turns on each of two processors, as only these meet
+// the same machine.
 const (
 	processesAlone = 6
-	turnsAlone     = 2
-	plainFor       = 400 * time.Millisecond
+	turnsAlone     = 10
+	plainFor       = 100 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints
@@ -60,7 +60,7 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 			if err != nil {
 				return err
 			}
-			row, base = append(row, stats.Median(r)), append(base, stats.Median(b))
+			row, base = append(row, r), append(base, b)
 		}
 		sum.add(w, c.row, row, base)
 	}

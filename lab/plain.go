@@ -9,17 +9,17 @@ import (
 	"postage/record"
 )
 
-// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns a turn, where
-// each is alone: in a process of the record's world that does nothing but many operations in one
-// go, with no clock read between them. The two take turns on one processor, each for about so long
-// a turn, so that what slows it for a while slows both; the next turns are on the next processor.
-// It is how the costs of a record are checked (docs/method.md).
-func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base []float64, err error) {
+// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns, where each is
+// alone: in a process of the record's world that does nothing but many operations in one go, with
+// no clock read between them. The two take turns on one processor, each for about so long a turn,
+// so that what slows it for a while slows both; the next turns are on the next processor. It is how
+// the costs of a record are checked (docs/method.md).
+func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base float64, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
 	for i, e := range []Entry{e, baseline} {
 		if sides[i], err = r.alone(ctx, e, each); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", e.Row(), err)
+			return 0, 0, fmt.Errorf("%s: %w", e.Row(), err)
 		}
 		defer sides[i].child.Kill()
 	}
@@ -27,23 +27,23 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 		for i := range sides {
 			r.assign(sides[i].child, turn)
 			if err := sides[i].turn(ctx, r, each); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", sides[i].row, err)
+				return 0, 0, fmt.Errorf("%s: %w", sides[i].row, err)
 			}
 		}
 	}
-	return sides[0].ns, sides[1].ns, nil
+	return sides[0].ns / float64(turns), sides[1].ns / float64(turns), nil
 }
 
 // alone is a contender in a plain process of its own.
 type alone struct {
 	row   string
 	child answerer
-	n     int // operations of a turn
-	ns    []float64
+	n     int     // operations of a turn
+	ns    float64 // an operation took in the turns, added up: one has a collection, the next none
 }
 
-// alone starts and proves one, and warms it up, with a turn that does not count: what allocates
-// little would be in memory that is new for seconds.
+// alone starts and proves one, and warms it up, with four turns' operations that do not count: what
+// allocates little would be in memory that is new for seconds.
 func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
 	if a.child, err = r.process(ctx, &e, 0); err != nil {
 		return a, err
@@ -58,9 +58,9 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		}
 	}
 	if err == nil {
-		err = a.turn(ctx, r, each)
+		_, err = a.child.ask(ctx, request{Op: opPlain, N: 4 * a.n}, r.batchPatience(4*each))
 	}
-	if a.ns = nil; err != nil {
+	if err != nil {
 		a.child.Kill()
 	}
 	return a, err
@@ -69,7 +69,7 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 func (a *alone) turn(ctx context.Context, r *run, each time.Duration) error {
 	answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	if err == nil {
-		a.ns = append(a.ns, float64(answer.Batch.CPUNS)/float64(a.n))
+		a.ns += float64(answer.Batch.CPUNS) / float64(a.n)
 	}
 	return err
 }
