@@ -78,7 +78,7 @@ func TestAgainst(t *testing.T) {
 	}
 	now := nowBuild(t)
 	plan := Plan{Entries: Against(entries, old, now), Rounds: 3}
-	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: time.Minute, GOMAXPROCS: 1}, record.ThisMachine(0))
+	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: 3 * time.Minute, GOMAXPROCS: 1}, record.ThisMachine(0))
 	if err := testConductor(t).Run(context.Background(), plan.Entries, rec); err != nil {
 		t.Fatal(err)
 	}
