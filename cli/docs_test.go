@@ -63,11 +63,14 @@ func shortened(args []string) []string {
 			out = append(out, args[i])
 		}
 	}
-	if len(args) > 0 && (args[0] == "run" || args[0] == "bench" || args[0] == "bring") {
+	if len(args) > 0 && (args[0] == "run" || args[0] == "bring") {
 		out = append(out, "--budget", "4s")
 	}
+	if len(args) > 0 && args[0] == "bench" { // each benchmark is to have a block
+		out = append(out, "--budget", "20s")
+	}
 	if len(args) > 1 && args[1] == "--calibrate" {
-		out = append(out, "--comparisons", "1", "--budget", "30s")
+		out = append(out, "--comparisons", "1", "--budget", "90s")
 	}
 	return out
 }
