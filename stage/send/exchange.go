@@ -85,21 +85,14 @@ func (x *Exchange) Call(request []byte, take func(answer []byte) error) error {
 func (x *Exchange) Wire() (out, in int64) { return x.wire.Out.Load(), x.wire.In.Load() }
 
 // Proven returns an error if what the server has seen is not this protocol over one connection
-// with TLS 1.3. net/http gives up a kept connection where its own writer reports a request over
-// 50 ms after the answer, as on a starved machine. If there were more, again sends requests once
-// more, which must all take one that stands.
+// with TLS 1.3, of those that stand (see standing).
 func (x *Exchange) Proven(seen func() (greeter.Counters, error), again func() error) error {
-	c, err := seen()
-	if more := c.Conns - 1; err == nil && more > 0 {
-		if err = again(); err == nil {
-			c, err = seen()
-		}
-		c.Conns -= more
-		c.Handshakes -= more
-	}
+	c, more, err := standing(1, seen, again)
 	if err != nil {
 		return err
 	}
+	c.Conns -= more
+	c.Handshakes -= more
 	if c.Conns != 1 || c.Handshakes != 1 {
 		return fmt.Errorf("send: the server saw %d connections and %d TLS handshakes, want one that is kept", c.Conns, c.Handshakes)
 	}
@@ -110,6 +103,19 @@ func (x *Exchange) Proven(seen func() (greeter.Counters, error), again func() er
 		return fmt.Errorf("send: the server saw %s, want TLS 1.3", c.TLS)
 	}
 	return nil
+}
+
+// standing asks what the server has seen. net/http gives up a kept connection where its own writer
+// reports a request over 50 ms after the answer, as on a starved machine. If there were more than
+// those kept, again sends requests once more, which must all take connections that stand.
+func standing(kept int64, seen func() (greeter.Counters, error), again func() error) (c greeter.Counters, more int64, err error) {
+	c, err = seen()
+	if more = max(0, c.Conns-kept); err == nil && more > 0 {
+		if err = again(); err == nil {
+			c, err = seen()
+		}
+	}
+	return c, more, err
 }
 
 // Close closes the connection.

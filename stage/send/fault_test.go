@@ -113,7 +113,13 @@ func TestProofCountsConnections(t *testing.T) {
 			if reuse {
 				want = "4 connections, want the same 1 kept"
 			}
-			wantError(t, in.Prove(context.Background()), want)
+			err = in.Prove(context.Background())
+			for range 2 { // net/http may give up a connection that is kept
+				if err != nil && !strings.Contains(err.Error(), want) {
+					err = in.Prove(context.Background())
+				}
+			}
+			wantError(t, err, want)
 		}
 	}
 }
@@ -414,8 +420,53 @@ func (w lateWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// writesLate gives a client's connections a lateWriter.
+func writesLate(c client) (tr *http.Transport, late *atomic.Bool) {
+	tr, late = c.(*httpClient).http.Transport.(*http.Transport), new(atomic.Bool)
+	dial := tr.DialContext
+	tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return lateWriter{conn, late}, err
+	}
+	return tr, late
+}
+
 // net/http gives up a connection whose request was written late, as its own writer tells it: that
 // is no row that makes a connection for each request.
+func TestProofOutlivesALateWriter(t *testing.T) {
+	for _, s := range []spec{plain(), secure()} {
+		in, err := opened(t, netHTTP1(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, late := writesLate(in.clients[0])
+		if err := in.warmOnce(); err != nil { // with TLS, what is written first is no request
+			t.Fatal(err)
+		}
+		counted := func(n int) (err error) {
+			if err = in.Run(n); err == nil {
+				_, err = in.Counters()
+			}
+			return err
+		}
+		late.Store(true)
+		if err := in.Prove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		late.Store(true)
+		if err := counted(1000); err != nil {
+			t.Error(err)
+		}
+		if c, err := in.server.Counters(); err != nil || c.Conns < 3 {
+			t.Errorf("%d connections, want 3 at least; %v", c.Conns, err)
+		}
+		tr.CloseIdleConnections() // which would be the one that the host may have
+		tr.DisableKeepAlives = true
+		wantError(t, counted(100), "connections, want the same 1 kept")
+	}
+}
+
+// An exchange outlives it too.
 func TestExchangeOutlivesALateWriter(t *testing.T) {
 	p, err := NewProtocol("proto=http1")
 	if err != nil {
@@ -432,13 +483,8 @@ func TestExchangeOutlivesALateWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		tr, late := x.client.(*httpClient).http.Transport.(*http.Transport), new(atomic.Bool)
+		tr, late := writesLate(x.client)
 		tr.DisableKeepAlives = !keeps
-		dial := tr.DialContext
-		tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			return lateWriter{conn, late}, err
-		}
 		call := func() error { return x.Call([]byte("hello"), func([]byte) error { return nil }) }
 		if err := call(); err != nil {
 			t.Fatal(err)
