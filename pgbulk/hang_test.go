@@ -207,22 +207,32 @@ func TestCancelKeepsConnection(t *testing.T) {
 	usable(t, conn)
 }
 
-// cancelled makes a call whose context ends, on a connection that must be there afterwards. On a
-// busy machine the server may not answer within CancelGrace: so there are three tries.
+// cancelled makes a call whose context ends, on a connection that must be there afterwards.
 func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) error) (*pgx.Conn, error) {
 	t.Helper()
-	for range 3 {
-		conn := connect(t)
+	return stays(t, what, func(conn *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
 		err := call(ctx, conn)
-		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("%s: error %v", what, err)
 		}
-		if !conn.IsClosed() {
+		return err
+	})
+}
+
+// stays makes a call that cancels what the server does, on a connection that must be there
+// afterwards. On a busy machine the server may not answer within CancelGrace: so there are three
+// tries.
+func stays(t *testing.T, what string, call func(*pgx.Conn) error) (*pgx.Conn, error) {
+	t.Helper()
+	for range 3 {
+		conn := connect(t)
+		if err := call(conn); !conn.IsClosed() {
 			return conn, err
+		} else {
+			t.Logf("%s: %v", what, err)
 		}
-		t.Logf("%s: %v", what, err)
 		// Its backend may wait for the lock still, and must not get it.
 		other := connect(t)
 		must(t, other, "select pg_terminate_backend($1)", conn.PgConn().PID())

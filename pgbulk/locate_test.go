@@ -98,11 +98,14 @@ func TestSearch(t *testing.T) {
 			const n, wrong = 100, 93
 			rows := pgbulk.Values(seq(n, func(i int) []any { return []any{i, map[bool]int{true: 1000, false: i}[i == wrong]} }))
 			for _, inTx := range []bool{false, true} {
-				must(t, conn, "select setval('"+fired+"', 1, false)")
-				if inTx {
-					must(t, conn, "begin")
-				}
-				_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, LocateWithin: c.within})
+				conn, err := stays(t, string(s), func(conn *pgx.Conn) error {
+					must(t, conn, "select setval('"+fired+"', 1, false)")
+					if inTx {
+						must(t, conn, "begin")
+					}
+					_, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, LocateWithin: c.within})
+					return err
+				})
 				must(t, conn, "rollback")
 				var e *pgbulk.Error
 				if !errors.As(err, &e) || codeOf(err) != "P0001" {
@@ -118,6 +121,7 @@ func TestSearch(t *testing.T) {
 					t.Errorf("%s, within %v: the trigger fired %d times for %d rows", s, c.within, got, n)
 				}
 				usable(t, conn)
+				conn.Close(t.Context())
 			}
 			must(t, conn, "drop function "+fired+"_fn cascade; drop sequence "+fired)
 		}

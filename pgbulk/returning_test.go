@@ -111,6 +111,7 @@ func TestReturningFailures(t *testing.T) {
 		for _, inTx := range []bool{false, true} {
 			for _, size := range []int{10, short(4000, 20_000)} { // sockets hold less than 300 of the large ones
 				t.Run(fmt.Sprint(name(s), "/", inTx, "/", size), func(t *testing.T) {
+					conn := connect(t)
 					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, pad text check (pad <> 'bad'), back text default repeat('y', 100)"), Columns: []string{"id", "pad"}, Key: []string{"id"}}
 					rows := func(bad int) pgbulk.Source {
 						return pgbulk.Values(seq(300, func(i int) []any {
@@ -172,14 +173,18 @@ func TestReturningFailures(t *testing.T) {
 						t.Errorf("panic: %v", err)
 					}
 					check("panic", status)
-					ctx, cancel := context.WithCancel(t.Context())
-					status, err = call(ctx, rows(-1), func(r id) error {
-						if r.ID == 299 {
-							cancel()
-						}
-						return nil
+					conn, err = stays(t, "cancel", func(other *pgx.Conn) (err error) {
+						conn = other // which call and check use
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						status, err = call(ctx, rows(-1), func(r id) error {
+							if r.ID == 299 {
+								cancel()
+							}
+							return nil
+						})
+						return err
 					})
-					cancel()
 					if !inTx || err != nil { // in a transaction all had been done by then
 						if !errors.Is(err, context.Canceled) {
 							t.Errorf("cancel: %v", err)

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -310,14 +309,17 @@ func TestWriterContexts(t *testing.T) {
 		}
 		other := connect(t)
 		must(t, other, "begin; update "+table.Name.Sanitize()+" set a = 'locked' where id = 5", pgx.QueryExecModeSimpleProtocol)
-		if err := w.Write(t.Context(), []any{5, "y"}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if err := w.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%q: %v", s, err)
-		}
-		cancel()
+		conn, _ = cancelled(t, name(s), func(ctx context.Context, conn *pgx.Conn) error {
+			w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if err := w.Write(t.Context(), []any{5, "y"}); err != nil {
+				t.Fatal(err)
+			}
+			return w.Flush(ctx)
+		})
 		must(t, other, "rollback")
 		usable(t, conn)
 	}
