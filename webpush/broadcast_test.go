@@ -83,13 +83,13 @@ func TestBroadcast(t *testing.T) {
 }
 
 // TestBroadcastIsBounded watches how many requests are under way at once, and
-// that messages which wait to be tried again do not hold others up.
+// that messages which wait to be tried again, for ten seconds at least, do not hold others up.
 func TestBroadcastIsBounded(t *testing.T) {
 	t.Parallel()
 	service := newService(t)
 	var under, most atomic.Int32
 	transport := service.Transport()
-	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}, Retry: webpush.Retry{Base: 4 * time.Second, Max: 4 * time.Second},
+	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}, Retry: webpush.Retry{Base: 20 * time.Second, Max: 20 * time.Second},
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			n := under.Add(1)
 			defer under.Add(-1)

@@ -64,10 +64,7 @@ type millionPlan struct {
 
 func planFor(n int) millionPlan {
 	p := millionPlan{crowd: [originCount]int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, memoryLimit: "345MiB"}
-	p.perSecond, p.timeout, p.patience = max(n/1000, 200), 3*time.Second, 3*time.Second
-	if n >= 100_000 {
-		p.timeout, p.patience = 10*time.Second, 20*time.Second
-	}
+	p.perSecond, p.timeout, p.patience = max(n/1000, 200), 10*time.Second, 20*time.Second
 	p.sessions, p.webpushGo = max(n/14, n*44/100/5), max(n/28, n*44/100/10)
 	return p
 }
