@@ -3,7 +3,6 @@ package postage_test
 import (
 	"cmp"
 	"encoding/json"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -173,23 +172,30 @@ func generators(t *testing.T) map[string]string {
 	return modules
 }
 
-// releases asks the module proxy about modules.
-func releases(t *testing.T, dir string, modules []string) []required {
+// releases asks the module proxy about modules, up to three times about those that it has no answer
+// for.
+func releases(t *testing.T, dir string, modules []string) (all []required) {
 	t.Helper()
-	if len(modules) == 0 {
-		return nil
-	}
-	args := append([]string{"list", "-e", "-m", "-u", "-json"}, modules...)
-	var all []required
-	for decoder := json.NewDecoder(strings.NewReader(string(goIn(t, dir, args...)))); ; {
-		var m required
-		if err := decoder.Decode(&m); err == io.EOF {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
+	for tries := 1; len(modules) > 0; tries++ {
+		args := append([]string{"list", "-e", "-m", "-u", "-json"}, modules...)
+		decoder := json.NewDecoder(strings.NewReader(string(goIn(t, dir, args...))))
+		var again []string
+		for _, module := range modules {
+			var m required
+			if err := decoder.Decode(&m); err != nil {
+				t.Fatal(err)
+			}
+			if m.Error != nil && tries < 3 {
+				again = append(again, module)
+			} else {
+				all = append(all, m)
+			}
 		}
-		all = append(all, m)
+		if modules = again; len(modules) > 0 {
+			time.Sleep(10 * time.Second)
+		}
 	}
+	return all
 }
 
 // goIn runs the go command in a folder, for its own go.mod.
