@@ -77,6 +77,9 @@ func (c *Counters) Late() time.Duration { return time.Duration(c.LateNS / max(1,
 // enough is how many packets have a mean lateness.
 const enough = 500
 
+// ErrBusy is the reason of a link whose packets came late.
+var ErrBusy = errors.New("the machine is too busy for it")
+
 // kept returns an error where the link was not what its spec says: its process was the limit, or a
 // busy machine made packets later, on average, than 5% of a round trip (or 250 µs, if that is
 // more).
@@ -85,7 +88,7 @@ func (c *Counters) kept(s *Spec) error {
 	case c.Overrun > 0:
 		return fmt.Errorf("the link was the limit: it did not take %d packets in time; ask for a lower rate", c.Overrun)
 	case c.Arrived >= enough && c.Late() > bound:
-		return fmt.Errorf("the link's packets came %v late on average, which is over %v: the machine is too busy for it", c.Late(), bound)
+		return fmt.Errorf("the link's packets came %v late on average, which is over %v: %w", c.Late(), bound, ErrBusy)
 	}
 	return nil
 }
