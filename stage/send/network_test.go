@@ -3,6 +3,7 @@ package send
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -210,19 +211,32 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if err := in.Prove(t.Context()); err != nil {
-		t.Fatal(err)
+	twoPages := func() error {
+		if err := in.Prove(t.Context()); err != nil {
+			return err
+		}
+		before, err := in.server.Counters()
+		if err != nil {
+			return err
+		}
+		if err := in.Run(2); err != nil {
+			return err
+		}
+		after, err := in.server.Counters()
+		if err != nil || after.Conns-before.Conns != 12 || after.Requests-before.Requests != 60 {
+			return fmt.Errorf("two pages took %d connections and %d requests, %v", after.Conns-before.Conns, after.Requests-before.Requests, err)
+		}
+		return nil
 	}
-	before, err := in.server.Counters()
+	err = twoPages()
+	for range 2 { // net/http may give up a connection that is kept: see standing
+		if err != nil {
+			t.Log(err)
+			err = twoPages()
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := in.Run(2); err != nil {
-		t.Fatal(err)
-	}
-	after, err := in.server.Counters()
-	if err != nil || after.Conns-before.Conns != 12 || after.Requests-before.Requests != 60 {
-		t.Errorf("two pages took %d connections and %d requests, %v", after.Conns-before.Conns, after.Requests-before.Requests, err)
 	}
 	in.lanes[7].payload = in.lanes[7].payload[1:]
 	wantError(t, in.Run(1), "the reply's payload is")
