@@ -4,7 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -81,12 +80,18 @@ func (b *bed) quota(t *testing.T) {
 	if err := quotas.Post().Namespace("default").Resource("resourcequotas").Body(limit).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
-	// What the controller of quotas would write: it does not run here.
-	status := []byte(`{"status":{"hard":{"pods":"1"},"used":{"pods":"0"}}}`)
-	if err := quotas.Patch(types.MergePatchType).Namespace("default").Resource("resourcequotas").Name("few").SubResource("status").Body(status).Do(t.Context()).Error(); err != nil {
-		t.Fatal(err)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "one", Image: image}}}}
+	for _, most := range []string{"0", "1"} {
+		// What the controller of quotas would write: it does not run here.
+		status := []byte(`{"status":{"hard":{"pods":"` + most + `"},"used":{"pods":"0"}}}`)
+		if err := quotas.Patch(types.MergePatchType).Namespace("default").Resource("resourcequotas").Name("few").SubResource("status").Body(status).Do(t.Context()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "known to admission: "+most, func() bool {
+			_, err := api.Pods.In(b.Client, "default").Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			return (err == nil) == (most == "1")
+		})
 	}
-	time.Sleep(time.Second) // until admission knows of it
 	s := serve(t, 0, 0)
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "3s", s.url)
 	job := c.says(t, jobOf)
