@@ -33,8 +33,8 @@ type done struct {
 	begun   int64            // operations ever begun
 	last    greeter.Counters // when Counters was called last
 	counted int64            // operations at that time
-	// replaced is how many connections were opened in the proof or between batches in place of those
-	// that were given up, or had been idle for too long.
+	// replaced is how many connections were opened in the proof or between batches in place of
+	// those that were given up, or had been idle for too long.
 	replaced int64
 }
 
