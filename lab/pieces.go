@@ -10,10 +10,11 @@ import (
 const leastPieces, mostPieces = 8, 32
 
 // Of the pieces with the same work, the time counts that a tenth of them, fastPart, stay below.
-// There must be leastOfWork of them.
+// Batches are made for leastOfWork of them; in a short block the least of fewestOfWork counts.
 const (
-	fastPart    = 0.1
-	leastOfWork = 9
+	fastPart     = 0.1
+	leastOfWork  = 9
+	fewestOfWork = 2
 )
 
 // inPieces divides batches of about n operations into pieces of equally many. The work repeats
@@ -101,7 +102,7 @@ func (p *pieces) fast(count int) (all time.Duration, each []int64) {
 	var levels []float64
 	sum := 0.0
 	for _, ts := range times {
-		if len(ts) < leastOfWork {
+		if len(ts) < fewestOfWork {
 			return 0, nil
 		}
 		levels = append(levels, fastOf(ts))
