@@ -110,24 +110,34 @@ const (
 )
 
 // quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
-// where it is not timed in pieces. It is the median of the rounds in which neither was slowed, or
-// of all if there are too few: what slows a processor for a while slows the batches of a round.
+// where it is not timed in pieces. It is the median of the rounds in which neither was slowed: what
+// slows a processor for a while slows the batches of a round. If those are too few, either's
+// batches that were not slowed are taken by themselves, or all rounds if one has none.
 func (c *Costs) quotient(row, other, block int) float64 {
 	each, others := c.rows[row].Blocks[block].Each, c.rows[other].Blocks[block].Each
 	if len(each) == 0 || len(each) != len(others) {
 		return math.NaN()
 	}
-	var all, quiet []float64
-	for i := range each {
-		all = append(all, each[i]/others[i])
-		if each[i] < slowed*c.quiet[row] && others[i] < slowed*c.quiet[other] {
-			quiet = append(quiet, all[i])
+	var all, quiet, own, its []float64
+	for i, v := range each {
+		all = append(all, v/others[i])
+		if v < slowed*c.quiet[row] {
+			own = append(own, v)
+		}
+		if others[i] < slowed*c.quiet[other] {
+			its = append(its, others[i])
+			if v < slowed*c.quiet[row] {
+				quiet = append(quiet, all[i])
+			}
 		}
 	}
-	if len(quiet) < fewestQuiet {
-		return Median(all)
+	switch {
+	case len(quiet) >= fewestQuiet:
+		return Median(quiet)
+	case len(own) > 0 && len(its) > 0:
+		return Median(own) / Median(its)
 	}
-	return Median(quiet)
+	return Median(all)
 }
 
 // moves are by how much each block moves the row's price (jackknife); they sum to zero. An error of

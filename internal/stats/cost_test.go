@@ -126,6 +126,38 @@ func TestSlowedRounds(t *testing.T) {
 	}
 }
 
+// Where most batches are slowed, blocks of a few rounds have fewer than two in which neither was.
+func TestFewSlowedRounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 4))
+	const comparisons, blocks, rounds = 200, 6, 5
+	missed, width := 0, 0.0
+	for range comparisons {
+		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
+		for range blocks {
+			for i, code := range []float64{1050, 1000} {
+				var b stats.CostedBlock
+				for range rounds {
+					each := code * math.Exp(0.01*rng.NormFloat64())
+					if rng.IntN(3) > 0 {
+						each *= 1.5 + 0.3*rng.Float64()
+					}
+					b.Each, b.CPU = append(b.Each, each), append(b.CPU, 1.1*each)
+				}
+				b.Fast = slices.Min(b.Each)
+				rows[i].Blocks = append(rows[i].Blocks, b)
+			}
+		}
+		c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05)
+		if truth := math.Log(1.05); c.Low > truth || c.High < truth {
+			missed++
+		}
+		width += (c.High - c.Low) / 2 / comparisons
+	}
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.1 {
+		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
+	}
+}
+
 // Groups with few collections take the price of the others; another price takes its place.
 func TestPricesAreShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 2))
