@@ -61,9 +61,9 @@ func (in *instance) Prove(ctx context.Context) error {
 		c, out, received, err = look()
 		return c, err
 	}
-	kept := int64(len(in.clients))
-	if !in.spec.reuse {
-		kept = math.MaxInt64
+	kept := int64(math.MaxInt64)
+	if in.spec.reuse && in.givesUp() {
+		kept = int64(len(in.clients))
 	}
 	after, more, err := standing(kept, seen, func() error { return in.proofRun(ctx) })
 	if err != nil {
