@@ -79,22 +79,14 @@ func (c *Costs) Levels(row int, perByte *float64) []float64 {
 }
 
 // Differences are by how much the logarithms of a row's cost lie above another's, one a block; NaN
-// for blocks without both. Where there are pieces, the code of a row is that of the other, the
-// median over the blocks, times a block's quotient of the two.
+// for blocks without both. Where there are pieces, the code of a row is that of the other times the
+// block's quotient of the two.
 func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []float64 {
 	moves, movesOther := c.moves(row), c.moves(other)
 	differences := make([]float64, len(c.rows[row].Blocks))
-	var codes []float64
 	for b := range differences {
-		differences[b] = c.quotient(row, other, b)
-		if !math.IsNaN(differences[b]) {
-			codes = append(codes, c.code(other, b))
-		}
-	}
-	for b, quotient := range differences {
 		code, codeOther := c.code(row, b), c.code(other, b)
-		if !math.IsNaN(quotient) {
-			codeOther = Median(codes)
+		if quotient := c.quotient(row, other, b); !math.IsNaN(quotient) {
 			code = codeOther * quotient
 		}
 		differences[b] = c.level(row, b, code, moves, perByte) - c.level(other, b, codeOther, movesOther, perByteOther)
@@ -149,17 +141,12 @@ func (c *Costs) moves(row int) []float64 {
 	present, sum := 0.0, 0.0
 	for b := range r.Blocks {
 		if len(r.Blocks[b].CPU) > 0 {
-			present++
-		}
-	}
-	for b := range r.Blocks {
-		if len(r.Blocks[b].CPU) > 0 {
-			moves[b] = (present - 1) * (c.Price(row) - c.moved[b][row])
-			sum += moves[b] / present
+			moves[b] = c.Price(row) - c.moved[b][row]
+			present, sum = present+1, sum+moves[b]
 		}
 	}
 	for b := range moves {
-		moves[b] -= sum
+		moves[b] = (present - 1) * (moves[b] - sum/present)
 	}
 	return moves
 }
@@ -231,12 +218,11 @@ func (c *Costs) pricesWithout(block int) []float64 {
 	if len(all) == 0 {
 		groups, all = c.groups(block, math.Inf(1))
 	}
-	rows := c.rows
 	common := shrink(all)
-	own := make([]float64, len(rows))
-	for i := range rows {
+	own := make([]float64, len(c.rows))
+	for i := range own {
 		own[i] = common
-		if g := groups[rows[i].Group]; g != nil {
+		if g := groups[c.rows[i].Group]; g != nil {
 			own[i] = g.shrunk
 		}
 		own[i] = max(0, own[i])

@@ -126,6 +126,36 @@ func TestSlowedRounds(t *testing.T) {
 	}
 }
 
+// Where a host is now faster and now slower, in whole blocks, the interval of a row that pays for
+// its garbage covers that it is not known how long the code of the other takes.
+func TestSlowedBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 5))
+	const comparisons, blocks = 400, 8
+	one, two := simulated{1000, 1600, 0.5, true}, simulated{1000, 0, 0.5, true}
+	missed, width := 0, 0.0
+	for range comparisons {
+		rows := []stats.Costed{one.row(rng, "one", blocks), two.row(rng, "two", blocks)}
+		for b := range blocks {
+			slow := math.Exp(0.04 * rng.NormFloat64())
+			for i := range rows {
+				of := &rows[i].Blocks[b]
+				for range of.CPU {
+					of.Each = append(of.Each, 1000*slow*math.Exp(0.002*rng.NormFloat64()))
+				}
+				of.Fast = 1000 * slow
+			}
+		}
+		c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.005)
+		if truth := math.Log(1.8); c.Low > truth || c.High < truth {
+			missed++
+		}
+		width += (c.High - c.Low) / 2 / comparisons
+	}
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > comparisons/10 || width > 0.05 {
+		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
+	}
+}
+
 // Where most batches are slowed, blocks of a few rounds have fewer than two in which neither was.
 func TestFewSlowedRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 4))
