@@ -59,7 +59,10 @@ func Assign(pid, processor int) error {
 				return err
 			}
 			if i == 1 { // a sandbox that forbids it has a monitor that interrupts
-				_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH}, 0)
+				if attr, err := unix.SchedGetAttr(id, 0); err == nil {
+					attr.Policy = unix.SCHED_BATCH // at its own nice value: one that is lower is forbidden
+					_ = unix.SchedSetAttr(id, attr, 0)
+				}
 			}
 			done[id] = true
 		}

@@ -165,7 +165,7 @@ func TestAssign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.Command(program, "parent")
+	child := exec.Command("nice", "-n", "5", program, "parent")
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -200,8 +200,8 @@ func TestAssign(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Those that the monitor starts are as it is, the first is as this process.
-		if i == 1 && attr.Policy != unix.SCHED_BATCH || i == 0 && attr.Policy != own.Policy {
-			t.Errorf("thread %d: scheduling policy %d", i, attr.Policy)
+		if i == 1 && attr.Policy != unix.SCHED_BATCH || i == 0 && attr.Policy != own.Policy || attr.Nice < own.Nice+5 {
+			t.Errorf("thread %d: scheduling policy %d, nice %d", i, attr.Policy, attr.Nice)
 		}
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(id, &set); err != nil {
