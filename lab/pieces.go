@@ -14,7 +14,7 @@ const leastPieces, mostPieces = 8, 32
 const (
 	fastPart     = 0.1
 	leastOfWork  = 9
-	fewestOfWork = 2
+	fewestOfWork = 4
 )
 
 // inPieces divides batches of about n operations into pieces of equally many. The work repeats
