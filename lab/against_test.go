@@ -134,8 +134,9 @@ func TestSideEnvironment(t *testing.T) {
 	t.Setenv("GODEBUG", "x=1")
 	r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{GOMAXPROCS: 2, World: &record.World{Procs: 1, GOGC: 100}}}}
 	for want, of := range map[string]*Build{
-		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0":                       {},
-		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GOGC=400 GOMAXPROCS=4": {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},
+		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0":                                {},
+		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GOGC=400 GOMAXPROCS=4":          {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},
+		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GODEBUG=x=1,madvdontneed=0,y=1": {Environment: []string{"GODEBUG=y=1"}},
 	} {
 		e := Entry{Case: &Case{}, Build: of}
 		if got := strings.Join(r.environment(&e), " "); got != want {

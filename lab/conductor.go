@@ -314,18 +314,23 @@ func (r *run) batchPatience(expected time.Duration) time.Duration {
 
 // environment is that of an entry's worker.
 func (r *run) environment(e *Entry) []string {
-	procs := r.rec.Run.GOMAXPROCS
+	procs, debug := r.rec.Run.GOMAXPROCS, os.Getenv("GODEBUG")
 	environment := append([]string(nil), r.Environment...)
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
 		procs = world.Procs
 		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC))
 		// A service's heap has its size, a worker's has just been larger: what the runtime gives
 		// back of it must not be missing in the batches.
-		debug := strings.TrimPrefix(os.Getenv("GODEBUG")+",madvdontneed=0", ",")
+		debug = strings.TrimPrefix(debug+",madvdontneed=0", ",")
 		environment = append(environment, "GODEBUG="+debug)
 	}
-	if e.Build != nil {
-		environment = append(environment, e.Build.Environment...) // even if the world says otherwise
+	if e.Build != nil { // even if the world says otherwise
+		for _, v := range e.Build.Environment {
+			if own, ok := strings.CutPrefix(v, "GODEBUG="); ok {
+				v = "GODEBUG=" + debug + "," + own
+			}
+			environment = append(environment, v)
+		}
 	}
 	return append([]string{"GOMAXPROCS=" + strconv.Itoa(procs)}, environment...)
 }
