@@ -52,10 +52,15 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 	if _, err = r.ready(ctx, a.child, &e); err == nil {
 		var answer reply
 		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
-		a.n = max(1, int(float64(answer.N)*each.Seconds()/batchTarget.Seconds()))
-		if err == nil {
-			_, err = a.child.ask(ctx, request{Op: opWarm, N: answer.N, Pieces: answer.Pieces}, r.batchPatience(each))
+		if a.n = answer.N; err == nil {
+			_, err = a.child.ask(ctx, request{Op: opWarm, N: a.n, Pieces: answer.Pieces}, r.batchPatience(each))
 		}
+	}
+	if err == nil {
+		if err = a.turn(ctx, r, each); err == nil {
+			a.n = max(1, int(each.Seconds()*1e9/a.ns))
+		}
+		a.ns = 0
 	}
 	if err == nil {
 		_, err = a.child.ask(ctx, request{Op: opPlain, N: 4 * a.n}, r.batchPatience(4*each))
