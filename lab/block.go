@@ -20,6 +20,7 @@ type seat struct {
 	row    *record.Row
 	child  answerer
 	series record.Series
+	rounds int   // in which batches have enough pieces, 0 for batches without
 	err    error // why the contender failed
 }
 
@@ -96,9 +97,15 @@ func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) 
 	cs.once = time.Since(begun)
 	each(seats, func(s *seat) error {
 		q := request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block}
-		_, err := s.child.ask(ctx, q, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		answer, err := s.child.ask(ctx, q, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		s.rounds = answer.Rounds
 		return err
 	})
+	for _, s := range seats {
+		if s.err == nil && !s.entry.Old {
+			cs.whole, cs.fewest = cs.whole || s.rounds == 0, max(cs.fewest, s.rounds)
+		}
+	}
 }
 
 // together has the block's workers share one of the machine's processors, which is drawn, where
@@ -232,7 +239,6 @@ func (r *run) calibrate(ctx context.Context, cs *runCase, seats []*seat) {
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(s.entry.Case.Batch))
 		s.row.N, s.row.Pieces = answer.N, answer.Pieces
 		s.warn(answer.Warnings)
-		cs.whole, cs.fewest = cs.whole || answer.Rounds == 0, max(cs.fewest, answer.Rounds)
 	}
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -286,6 +287,40 @@ func TestRoundsOrBlocks(t *testing.T) {
 		r.fit()
 		if got := r.cases[0].rounds; got < tt.atLeast || got > tt.atMost {
 			t.Errorf("%s: %d rounds, want %d to %d", tt.name, got, tt.atLeast, tt.atMost)
+		}
+	}
+}
+
+// answering answers as a worker whose batches are in pieces, or as one that fails to calibrate.
+type answering struct {
+	rounds int
+	err    error
+}
+
+func (answering) Kill() {}
+func (a answering) ask(_ context.Context, q request, _ time.Duration) (reply, error) {
+	switch q.Op {
+	case opCalibrate:
+		return reply{N: 64, Pieces: 32, Rounds: a.rounds}, a.err
+	case opWarm:
+		return reply{Rounds: a.rounds}, nil
+	}
+	return reply{}, nil
+}
+
+// The rounds that the pieces of a case need are known in a resumed run too, and of contenders that
+// work.
+func TestRoundsOfPiecesOfACase(t *testing.T) {
+	for i, n := range []int{0, 64} {
+		r, cs := &run{Conductor: &Conductor{}, rec: &record.Record{}}, &runCase{}
+		var seats []*seat
+		for _, child := range []answering{{rounds: 6}, {rounds: 9}, {err: errors.New("no file")}} {
+			seats = append(seats, &seat{entry: Entry{Case: &Case{}, Contender: Contender{Name: fmt.Sprint(len(seats))}}, row: &record.Row{}, child: child})
+		}
+		seats[0].row.N, seats[1].row.N = n, n
+		r.setUp(t.Context(), cs, seats, 1+3*i)
+		if cs.fewest != 9 || cs.whole {
+			t.Errorf("batches of %d operations, at first: %d rounds, whole batches %v", n, cs.fewest, cs.whole)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	if fast, _ := p.fast(count); fast > 0 {
 		n, count = inPieces(fitting(n, least, target, fast), repeats, DefaultRounds)
 	}
-	return reply{N: n, Pieces: count, Rounds: roundsOf(n, count, repeats)}, nil
+	return reply{N: n, Pieces: count}, nil
 }
 
 // hasOthers reports whether batches of the contender have other goroutines do some of the work,

@@ -41,10 +41,10 @@ type reply struct {
 	// Metrics and Instrument answer open.
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
 	Instrument int                `json:"instrument,omitempty"`
-	// N, Pieces and Rounds answer calibrate: the operations and pieces of a batch, and how many
-	// rounds of such batches have enough pieces, 0 if there are none.
+	// N and Pieces answer calibrate: the operations and pieces of a batch.
 	N      int `json:"n,omitempty"`
 	Pieces int `json:"pieces,omitempty"`
+	// Rounds answers warm: of so many such batches there are enough pieces, 0 if there are none.
 	Rounds int `json:"rounds,omitempty"`
 	// Batch answers run.
 	Batch *Batch `json:"batch,omitempty"`

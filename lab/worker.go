@@ -76,7 +76,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		err := warm(ctx, r, w)
 		w.warm = true
 		w.latencies()
-		return reply{}, err
+		return reply{Rounds: roundsOf(r.N, r.Pieces, cycle(w.instance))}, err
 	case opRun:
 		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
