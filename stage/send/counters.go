@@ -35,11 +35,6 @@ func (in *instance) Counters() (map[string]float64, error) {
 	return counters, in.network.Counters(counters)
 }
 
-// givesUp reports whether the client may give up a kept connection: net/http's (see standing).
-func (in *instance) givesUp() bool {
-	return in.transport.version == "HTTP/1.1" && in.transport.server != "fasthttp"
-}
-
 // keptWord compares what the server has seen since the last call with the operations that were
 // done.
 func (in *instance) keptWord(now greeter.Counters) error {
@@ -52,7 +47,7 @@ func (in *instance) keptWord(now greeter.Counters) error {
 		return fmt.Errorf("the server saw %d requests in %d operations", served, ops)
 	}
 	clients, lost := int64(len(in.clients)), int64(0)
-	if in.givesUp() {
+	if in.transport.givesUp() {
 		lost = in.begun / 100
 	}
 	if conns := now.Conns - in.replaced; in.spec.reuse && conns > clients+lost {

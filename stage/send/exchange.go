@@ -85,9 +85,9 @@ func (x *Exchange) Call(request []byte, take func(answer []byte) error) error {
 func (x *Exchange) Wire() (out, in int64) { return x.wire.Out.Load(), x.wire.In.Load() }
 
 // Proven returns an error if what the server has seen is not this protocol over one connection
-// with TLS 1.3, of those that stand (see standing).
+// with TLS 1.3, of those that stand.
 func (x *Exchange) Proven(seen func() (greeter.Counters, error), again func() error) error {
-	c, more, err := standing(1, seen, again)
+	c, more, err := x.transport.standing(1, seen, again)
 	if err != nil {
 		return err
 	}
@@ -105,15 +105,19 @@ func (x *Exchange) Proven(seen func() (greeter.Counters, error), again func() er
 	return nil
 }
 
-// standing asks what the server has seen. net/http gives up a kept connection where its own writer
-// reports a request over 50 ms after the answer, as on a starved machine. If there were more than
+// givesUp reports whether the client may give up a kept connection: net/http's does where its own
+// writer reports a request over 50 ms after the answer, as on a starved machine.
+func (t *transport) givesUp() bool { return t.version == "HTTP/1.1" && t.server != "fasthttp" }
+
+// standing asks what the server has seen. If a client that may give up connections made more than
 // those kept, again sends requests once more, which must all take connections that stand.
-func standing(kept int64, seen func() (greeter.Counters, error), again func() error) (c greeter.Counters, more int64, err error) {
+func (t *transport) standing(kept int64, seen func() (greeter.Counters, error), again func() error) (c greeter.Counters, more int64, err error) {
 	c, err = seen()
-	if more = max(0, c.Conns-kept); err == nil && more > 0 {
-		if err = again(); err == nil {
-			c, err = seen()
-		}
+	if more = max(0, c.Conns-kept); err != nil || more == 0 || !t.givesUp() {
+		return c, 0, err
+	}
+	if err = again(); err == nil {
+		c, err = seen()
 	}
 	return c, more, err
 }

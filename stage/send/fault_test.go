@@ -466,6 +466,36 @@ func TestProofOutlivesALateWriter(t *testing.T) {
 	}
 }
 
+// An exchange that another protocol made twice is not one that is kept.
+func TestExchangeKeepsItsConnection(t *testing.T) {
+	p, err := NewProtocol("proto=http2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := greeter.Start(t.Context(), p.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	x, err := p.Dial(t.Context(), nil, server.Addr, server.Done())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	call := func() error { return x.Call([]byte("hello"), func([]byte) error { return nil }) }
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Proven(server.Counters, call); err != nil {
+		t.Error(err)
+	}
+	x.client.(*httpClient).http.CloseIdleConnections()
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, x.Proven(server.Counters, call), "2 connections and 2 TLS handshakes, want one that is kept")
+}
+
 // An exchange outlives it too.
 func TestExchangeOutlivesALateWriter(t *testing.T) {
 	p, err := NewProtocol("proto=http1")

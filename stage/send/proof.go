@@ -62,10 +62,10 @@ func (in *instance) Prove(ctx context.Context) error {
 		return c, err
 	}
 	kept := int64(math.MaxInt64)
-	if in.spec.reuse && in.givesUp() {
+	if in.spec.reuse {
 		kept = int64(len(in.clients))
 	}
-	after, more, err := standing(kept, seen, func() error { return in.proofRun(ctx) })
+	after, more, err := in.transport.standing(kept, seen, func() error { return in.proofRun(ctx) })
 	if err != nil {
 		return err
 	}
