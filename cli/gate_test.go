@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -112,10 +113,11 @@ func TestTooLittleTime(t *testing.T) {
 	few.Run.Elapsed = 90 * time.Second
 	untimed := gated(1, 14, 1)
 	untimed.Run.Elapsed = 90 * time.Second
-	for i := range 2 { // a row and its old version, in a case of their own
-		row := *untimed.Row(gatedRow + []string{"", "/rev=abc1234"}[i])
+	for i := range 4 { // two rows and their old versions, in a case of their own
+		row := *untimed.Row(gatedRow + []string{"", "/rev=abc1234"}[i%2])
 		row.Case, row.Proof = "Encode/msg=1/op=encode", record.ProofNotMeasured+"the budget was used up before"
-		row.Name, row.OldOf = strings.Replace(row.Name, "msg=0", "msg=1", 1), strings.Replace(row.OldOf, "msg=0", "msg=1", 1)
+		rename := strings.NewReplacer("msg=0", "msg=1", "codec=c", fmt.Sprint("codec=c", i/2))
+		row.Name, row.OldOf, row.Contender = rename.Replace(row.Name), rename.Replace(row.OldOf), rename.Replace(row.Contender)
 		untimed.Rows = append(untimed.Rows, row)
 	}
 	for name, of := range map[string]struct {
@@ -123,7 +125,7 @@ func TestTooLittleTime(t *testing.T) {
 		recipe string
 	}{
 		"few":     {few, "too little time for 5 of 5 rows, which want 6 blocks each: give --budget 4m0s, or measure fewer"},
-		"untimed": {untimed, "too little time for 1 of 6 rows, which want 6 blocks each: give --budget 11m0s, or measure fewer"},
+		"untimed": {untimed, "too little time for 2 of 7 rows, which want 6 blocks each: give --budget 11m0s, or measure fewer"},
 	} {
 		file := saved(t, folder, name+".txt", of.rec)
 		for form, outcome := range map[string]string{"": "\ninconclusive: ", "--markdown": "### Postage: inconclusive\n\n", "--json": `"outcome": "inconclusive",` + "\n  \"recipe\": \""} {
