@@ -566,6 +566,19 @@ func TestPlain(t *testing.T) {
 	t.Errorf("%.3g times its baseline alone, want about 8", seen)
 }
 
+// A turn alone is as long as it is to be, however long an operation takes.
+func TestTurnsAlone(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=slow/is=base")
+	a, err := (&run{Conductor: testConductor(t), rec: rec}).alone(t.Context(), entries[0], 120*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.child.Kill()
+	if a.n != 1 {
+		t.Errorf("a turn of 120 ms has %d operations of 100 ms", a.n)
+	}
+}
+
 // A case that the budget did not reach says so in every row.
 func TestBudgetEndsBeforeACase(t *testing.T) {
 	rec := measured(t, testConductor(t), 0, "op=plain", "op=slow")

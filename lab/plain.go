@@ -49,20 +49,18 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		return a, err
 	}
 	a.row = e.Row()
+	var answer reply
 	if _, err = r.ready(ctx, a.child, &e); err == nil {
-		var answer reply
 		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
-		if a.n = answer.N; err == nil {
-			_, err = a.child.ask(ctx, request{Op: opWarm, N: a.n, Pieces: answer.Pieces}, r.batchPatience(each))
-		}
+	}
+	if a.n = answer.N; err == nil {
+		_, err = a.child.ask(ctx, request{Op: opWarm, N: a.n, Pieces: answer.Pieces}, r.batchPatience(each))
 	}
 	if err == nil {
-		if err = a.turn(ctx, r, each); err == nil {
-			a.n = max(1, int(each.Seconds()*1e9/a.ns))
-		}
-		a.ns = 0
+		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err == nil {
+		a.n = max(1, int(float64(a.n)*each.Seconds()*1e9/float64(answer.Batch.WallNS)))
 		_, err = a.child.ask(ctx, request{Op: opPlain, N: 4 * a.n}, r.batchPatience(4*each))
 	}
 	if err != nil {
@@ -83,6 +81,7 @@ func (a *alone) turn(ctx context.Context, r *run, each time.Duration) error {
 // where they fall: one forced before would leave out half a one at the end of each turn.
 func (w *worker) plain(n int) (*Batch, error) {
 	before, known := proc.CPU()
+	start := time.Now()
 	if err := w.instance.Run(n); err != nil {
 		return nil, err
 	}
@@ -90,5 +89,5 @@ func (w *worker) plain(n int) (*Batch, error) {
 	if !known {
 		return nil, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
-	return &Batch{CPUNS: (after - before).Nanoseconds()}, nil
+	return &Batch{WallNS: max(1, time.Since(start).Nanoseconds()), CPUNS: (after - before).Nanoseconds()}, nil
 }
