@@ -178,6 +178,14 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	return nil
 }
 
+// limits are the thresholds: those of counts for --count.
+func (flags *benchFlags) limits() (verdict.Thresholds, error) {
+	if flags.count {
+		return loadThresholds(flags.thresholds, verdict.CountThresholds())
+	}
+	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
+}
+
 // options say what to measure.
 func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.Options, error) {
 	column := strings.TrimPrefix(flags.column, "/")
@@ -204,7 +212,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if err := flags.check(cmd, packages); err != nil {
 		return err
 	}
-	limits, err := loadThresholds(flags.thresholds)
+	limits, err := flags.limits()
 	if err != nil {
 		return err
 	}
@@ -240,7 +248,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	}
 	if flags.count {
-		return countBench(cmd, set, packages, flags, resumed)
+		return countBench(cmd, set, packages, flags, resumed, limits)
 	}
 	return measureBench(cmd, set, packages, said, flags, resumed, limits)
 }

@@ -35,13 +35,7 @@ func loadCounts(name string) (*verdict.CountedRun, error) {
 
 // countBench counts the instructions of the set's benchmarks, and gates those alone. The run's
 // record is saved after each; resumed is nil for a new one.
-func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun) (err error) {
-	limits := verdict.CountThresholds()
-	if flags.thresholds != "" {
-		if limits, err = loadThresholds(flags.thresholds); err != nil {
-			return err
-		}
-	}
+func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun, limits verdict.Thresholds) (err error) {
 	run := &verdict.CountedRun{Arguments: flags.arguments(cmd, packages), Vary: set.Vary, Programs: set.Programs()}
 	out := flags.out
 	switch {

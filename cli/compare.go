@@ -88,7 +88,7 @@ func (f *compareFlags) check(args []string) error {
 
 // compare prints how two runs, or the sides of one, differ.
 func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
-	limits, err := loadThresholds(flags.thresholds)
+	limits, err := loadThresholds(flags.thresholds, verdict.DefaultThresholds())
 	if err != nil {
 		return err
 	}

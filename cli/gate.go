@@ -84,16 +84,17 @@ func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	return nil
 }
 
-// loadThresholds reads a file of thresholds; the default ones for "".
-func loadThresholds(name string) (verdict.Thresholds, error) {
+// loadThresholds reads a file of thresholds; the default ones for "", and for those that it does
+// not name.
+func loadThresholds(name string, defaults verdict.Thresholds) (verdict.Thresholds, error) {
 	if name == "" {
-		return verdict.DefaultThresholds(), nil
+		return defaults, nil
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return verdict.Thresholds{}, fmt.Errorf("--thresholds: %w", err)
 	}
-	limits, err := verdict.ParseThresholds(text)
+	limits, err := verdict.ParseThresholds(text, defaults)
 	if err != nil {
 		return limits, hinted(fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line")
 	}

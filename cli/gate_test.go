@@ -238,6 +238,24 @@ func TestGateOutputs(t *testing.T) {
 	}
 }
 
+// A file of thresholds leaves a gate of counts its own for instructions, unless it names them.
+func TestCountThresholds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "thresholds")
+	for _, r := range []struct {
+		count bool
+		text  string
+		want  float64
+	}{{true, "allocs: 1%", 0.005}, {true, "instructions: 2%", 0.02}, {false, "allocs: 1%", 0.03}} {
+		if err := os.WriteFile(file, []byte(r.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		flags := benchFlags{count: r.count, thresholds: file}
+		if got, err := flags.limits(); err != nil || got.Instructions != r.want {
+			t.Errorf("--count=%t, %s: %v, want %v, %v", r.count, r.text, got.Instructions, r.want, err)
+		}
+	}
+}
+
 // Machines whose runs have the same name are told apart by their folders.
 func TestCompareMachinesOfOneName(t *testing.T) {
 	folder := t.TempDir()

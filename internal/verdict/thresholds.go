@@ -39,8 +39,7 @@ func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions
 //
 // Those it does not name have their default. An unknown word is an error, so that a misspelt
 // threshold is not ignored.
-func ParseThresholds(text []byte) (Thresholds, error) {
-	defaults := DefaultThresholds()
+func ParseThresholds(text []byte, defaults Thresholds) (Thresholds, error) {
 	file := struct {
 		Time                              *fraction
 		Allocs, Bytes, Size, Instructions fraction
