@@ -28,7 +28,7 @@ const (
 	exitInconclusive exitStatus = 3
 )
 
-const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (default time: 3%, or what can be seen; all else 0)"
+const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size, instructions\n(default time: 3%, or what can be seen; instructions: 3%; all else 0)"
 
 // gate prints a comparison, and fails if something regressed or there is no answer.
 func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string) error {
