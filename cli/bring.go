@@ -41,9 +41,8 @@ func (p program) bringCommand() *cobra.Command {
 set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
-with list, run, report, compare and history for your message's rows.`,
+with list, run, show, compare and history for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
-  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
   postage bring image.binpb --message TracesData --sample spans.ndjson
   postage bring spans.ndjson --now json
   postage bring ./model --type Order --sample orders.ndjson`,
