@@ -21,8 +21,8 @@ import (
 // this uses this machine's. In 30 real runs of 36 s each, old code is compared with the same code,
 // with code in which one contender does 5% more, and with code that has one unrelated function
 // more, in 8 function layouts and in the linker's own. It takes 25 minutes, so it runs only with
-// POSTAGE_LONG=hours; docs/method.md has its figures for one machine. Nothing else may be running.
-// go test -artifacts keeps the records.
+// POSTAGE_LONG=hours; docs/evidence/method.md has its figures for one machine. Nothing else may be
+// running. go test -artifacts keeps the records.
 func TestGateOnRealRuns(t *testing.T) {
 	if os.Getenv("POSTAGE_LONG") != "hours" {
 		t.Skip("measures for 25 minutes: POSTAGE_LONG=hours, and -timeout 60m")

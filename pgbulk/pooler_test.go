@@ -109,8 +109,8 @@ func supports(t *testing.T, major, minor int) map[string]string {
 
 // TestPooler has clients that write to one of two tables each, through a PgBouncer with two server
 // connections, one of which is killed now and then. No row may end up in the other client's table,
-// and what a call reports must be true. With POSTAGE_LONG it prints the table in docs/pgbulk.md;
-// else each call is made in about half of the modes.
+// and what a call reports must be true. With POSTAGE_LONG it prints the table in
+// docs/evidence/pgbulk.md; else each call is made in about half of the modes.
 func TestPooler(t *testing.T) {
 	path, major, minor := pgbouncer(t)
 	settings := supports(t, major, minor)

@@ -166,7 +166,7 @@ func method(c *verdict.Changes) string {
 	if !c.Paired {
 		return "advice: new/old of the time as a multiple of the anchor's in each run; the difference between two runs may not come from the code. " +
 			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
-			"by the estimate 14 had (docs/method.md). run --against gates; thresholds: " + counts
+			"by the estimate 14 had (docs/evidence/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
 	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.Spread != nil }) {

@@ -13,7 +13,7 @@ import (
 
 // machinesMethod says how machines are compared.
 const machinesMethod = "ratios to the baseline on the same machine, each with the 95% interval of its own run; no interval holds figures of two machines. " +
-	"Apart: the factor between the two intervals that are farthest apart. Two runs on one machine can be apart too, rarely by more than 5% (docs/method.md)"
+	"Apart: the factor between the two intervals that are farthest apart. Two runs on one machine can be apart too, rarely by more than 5% (docs/evidence/method.md)"
 
 // Machines writes a comparison of machines, a table a case.
 func Machines(w io.Writer, m *verdict.Machines, form Form) error {

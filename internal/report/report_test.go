@@ -112,7 +112,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); `go test ./report -update` writes it anew:\n%s", name, diff)
+		t.Errorf("%s differs (-want +got); `go test ./internal/report -update` writes it anew:\n%s", name, diff)
 	}
 }
 

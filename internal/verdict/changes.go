@@ -31,8 +31,8 @@ const (
 const familyLevel = 0.02
 
 // adviceMargin is the margin that the whole interval between two runs must exceed for a verdict.
-// Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/method.md, Old code
-// against new).
+// Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/evidence/method.md,
+// The gate).
 const adviceMargin = 0.05
 
 // oneLayout is by how much the linker's choice of one function layout may make a row slower: 15%
