@@ -2,7 +2,7 @@
 """twice.py FOLDER HOURS [POSTAGE]: is the same row the same twice?
 
 Makes 12 runs of Encode's order, spread over so many hours, in changing company: three rows alone (150 s), all contenders (240 s), all
-operations of the message (240 s). Their records stay in the folder. Then it says, of json, msgp, pbfast and vtprotobuf, encoding and
+operations of the message (360 s). Their records stay in the folder. Then it says, of json, msgp, pbfast and vtprotobuf, encoding and
 decoding, how many pairs of intervals are disjoint, and the largest estimate over the smallest. HOURS 0 only counts what is there.
 """
 import glob
@@ -25,7 +25,7 @@ for i in range(12 if hours else 0):
     pattern, budget = [
         (["Encode/msg=order/op=encode,decode/codec=" + ",".join(three)], "150s"),
         (["Encode/msg=order/op=encode,decode"], "240s"),
-        (["Encode/msg=order"], "240s"),
+        (["Encode/msg=order"], "360s"),
     ][i % 3]
     load = open("/proc/loadavg").read().split()[0]
     out = os.path.abspath(f"{folder}/run{i + 1:02}.txt")
