@@ -22,8 +22,8 @@ import (
 // the same machine.
 const (
 	processesAlone = 6
-	turnsAlone     = 10
-	plainFor       = 100 * time.Millisecond
+	turnsAlone     = 50
+	plainFor       = 20 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints
