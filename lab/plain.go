@@ -42,8 +42,8 @@ type alone struct {
 	ns    float64 // an operation took in the turns, added up: one has a collection, the next none
 }
 
-// alone starts and proves one, and warms it up, with four turns' operations that do not count: what
-// allocates little would be in memory that is new for seconds.
+// alone starts and proves one, and warms it up, half a second, which does not count: what allocates
+// little would be in new memory for as long.
 func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
 	if a.child, err = r.process(ctx, &e, 0); err != nil {
 		return a, err
@@ -60,8 +60,9 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err == nil {
-		a.n = max(1, int(float64(a.n)*each.Seconds()*1e9/float64(answer.Batch.WallNS)))
-		_, err = a.child.ask(ctx, request{Op: opPlain, N: 4 * a.n}, r.batchPatience(4*each))
+		operations := func(time float64) int { return max(1, int(float64(a.n)*time/float64(answer.Batch.WallNS))) }
+		_, err = a.child.ask(ctx, request{Op: opPlain, N: operations(5e8)}, r.batchPatience(time.Second))
+		a.n = operations(float64(each))
 	}
 	if err != nil {
 		a.child.Kill()
