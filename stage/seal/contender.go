@@ -88,6 +88,9 @@ func (c *contender) row(pad padding) lab.Contender {
 		return row
 	}
 	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
+	if c.alone {
+		row.Checks = "the keys of two rounds of the subscriptions are points of the curve, and their tokens are verified; none is used twice"
+	}
 	row.Properties = map[string]string{"ecdh-key": string(c.key), "vapid-token": string(c.token)}
 	if c.key != perMessage {
 		row.Properties[record.Departs] = "RFC 8291 (3.1), as its key is " + string(c.key)

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -12,6 +13,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 
 	"postage/lab"
 	"postage/record"
@@ -33,6 +35,7 @@ type step func(i int) error
 // kept holds results, so that the compiler does not remove their computation.
 var kept struct {
 	bytes []byte
+	hash  hash.Hash
 	aead  cipher.AEAD
 }
 
@@ -94,6 +97,7 @@ var (
 	salt = primitive{"salt", "16 random bytes", func(*workload, padding) (step, error) {
 		s := make([]byte, 16)
 		return func(int) error {
+			kept.bytes = s
 			_, err := rand.Read(s)
 			return err
 		}, nil
@@ -121,6 +125,7 @@ func compressions(name, doc string, blocks int) primitive {
 	return primitive{name, doc, func(*workload, padding) (step, error) {
 		h, text := sha256.New(), make([]byte, blocks*sha256.BlockSize)
 		return func(int) error {
+			kept.hash = h
 			h.Reset()
 			_, err := h.Write(text)
 			return err
@@ -206,6 +211,21 @@ type floor struct {
 func (f *floor) Prove(context.Context) error {
 	if len(f.steps) == 0 {
 		return errors.New("a floor of nothing")
+	}
+	nothing := sha256.Sum256(nil)
+	for i, s := range f.steps {
+		kept.bytes, kept.hash = nil, nil
+		err := s(0)
+		result := kept.bytes
+		if kept.hash != nil {
+			result = kept.hash.Sum(nil)
+		}
+		if err == nil && (bytes.Count(result, []byte{0}) == len(result) || bytes.Equal(result, nothing[:])) {
+			err = errors.New("gives no result")
+		}
+		if err != nil {
+			return fmt.Errorf("primitive %d: %w", i+1, err)
+		}
 	}
 	return f.Run(f.recipients)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/ecdh"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,9 @@ func (in *instance) Prove(ctx context.Context) error {
 		}
 		tokens.add(authorization, at)
 		if in.contender.alone {
+			if _, err := ecdh.P256().NewPublicKey(p.body); err != nil {
+				return fmt.Errorf("key %d: %w", i, err)
+			}
 			keys.add(string(p.body), at)
 			continue
 		}

@@ -75,14 +75,22 @@ func spreadRow(reuse webpush.Reuse, mode string, subs, procs int, kept bool) lab
 // spread is one library for many subscriptions, used by several goroutines.
 type spread struct {
 	client  *webpush.Client
-	options webpush.Options
 	message []byte
 	subs    []webpush.Subscription
 	browser func(i int) (*receiver.Receiver, error)
 	keys    *webpush.VAPIDKeys
+	seal    func(dst []byte, sub webpush.Subscription) (product, error)
+	last    []sealed // by each goroutine, for the proof
 	procs   int
 	kept    bool
 	next    atomic.Int64
+}
+
+// sealed is a message to a subscription.
+type sealed struct {
+	product
+	sub int
+	_   [64]byte // no goroutine waits for another's cache line
 }
 
 // spreadOrigin is the origin of all of them.
@@ -100,7 +108,12 @@ func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*
 	for i := range secrets {
 		copy(secrets[i][:], octets(rng, 16))
 	}
-	s := &spread{message: message(), options: messageOptions(false), procs: procs, kept: kept, subs: make([]webpush.Subscription, subs)}
+	s := &spread{message: message(), procs: procs, kept: kept, subs: make([]webpush.Subscription, subs), last: make([]sealed, runtime.NumCPU())}
+	options := messageOptions(false)
+	s.seal = func(dst []byte, sub webpush.Subscription) (p product, err error) {
+		p.body, p.header, err = s.client.AppendMessage(dst, s.message, sub, options)
+		return p, err
+	}
 	s.browser = func(i int) (*receiver.Receiver, error) {
 		return receiver.New(privates[i%len(privates)], secrets[i][:])
 	}
@@ -137,12 +150,13 @@ const order = 1_299_709
 
 func (s *spread) Run(n int) error {
 	buffers, start := make([][]byte, s.procs), int(s.next.Add(int64(n)))-n
-	return inTurns(s.procs, n, func(p, i int) error {
+	return inTurns(s.procs, n, func(p, i int) (err error) {
 		if buffers[p] == nil {
 			buffers[p] = make([]byte, 0, webpush.MaxBodyBytes)
 		}
-		sub := s.subs[(start+i)*order%len(s.subs)]
-		_, _, err := s.client.AppendMessage(buffers[p], s.message, sub, s.options)
+		last := &s.last[p]
+		last.sub = (start + i) * order % len(s.subs)
+		last.product, err = s.seal(buffers[p], s.subs[last.sub])
 		return err
 	})
 }
@@ -169,22 +183,50 @@ func inTurns(workers, n int, work func(worker, i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// Prove is that of the other contenders, for a sample of the subscriptions.
+// Prove is that of the other contenders, for a sample of the subscriptions; then what Run's
+// goroutines made last is opened.
 func (s *spread) Prove(ctx context.Context) error {
 	sample := &workload{message: s.message, keys: s.keys, now: time.Now}
 	for i := 0; i < len(s.subs); i += max(len(s.subs)/20, 1) {
-		browser, err := s.browser(i)
+		r, err := s.recipient(i)
 		if err != nil {
 			return err
 		}
-		sample.recipients = append(sample.recipients, recipient{origin: spreadOrigin, url: s.subs[i].Endpoint(), sub: s.subs[i], browser: browser})
+		sample.recipients = append(sample.recipients, r)
 	}
 	c := &contender{key: perMessage, token: perOrigin}
 	if s.kept {
 		c.key = perSubscription
 	}
 	in := &instance{contender: c, workload: sample, maker: messages(s.client, sample, false, false)}
-	return cmp.Or(in.Prove(ctx), s.Run(2*s.procs))
+	const none = -1 // of a goroutine whose work others did
+	for i := range s.last {
+		s.last[i].sub = none
+	}
+	if err := cmp.Or(in.Prove(ctx), s.Run(20*s.procs)); err != nil {
+		return err
+	}
+	for _, last := range s.last {
+		if last.sub == none {
+			continue
+		}
+		r, err := s.recipient(last.sub)
+		if err == nil {
+			_, err = in.checkMessage(last.product, &r)
+		}
+		if err == nil {
+			err = checkVAPID(last.header.Authorization, spreadOrigin, s.keys, time.Now())
+		}
+		if err != nil {
+			return fmt.Errorf("in %d goroutines, subscription %d: %w", s.procs, last.sub, err)
+		}
+	}
+	return nil
+}
+
+func (s *spread) recipient(i int) (recipient, error) {
+	browser, err := s.browser(i)
+	return recipient{origin: spreadOrigin, url: s.subs[i].Endpoint(), sub: s.subs[i], browser: browser}, err
 }
 
 func (s *spread) Close() error { return s.client.Close() }
