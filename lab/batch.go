@@ -13,16 +13,15 @@ import (
 
 // Batch runs n operations.
 func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
-	if w.count < 2 {
-		b, err := timed(w.instance, n, nil, &w.heap, w.instructions)
-		if err == nil {
-			w.heap.steer(b)
-		}
-		return b, err
+	var run func(time.Time) error
+	if w.count > 1 {
+		run = func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }
 	}
-	b, err := timed(w.instance, n, func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }, &w.heap, w.instructions)
-	if err == nil {
+	b, err := timed(w.instance, n, run, &w.heap, w.instructions)
+	if err == nil && run != nil {
 		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
+	}
+	if err == nil {
 		w.heap.steer(b)
 	}
 	return b, err

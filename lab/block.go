@@ -60,8 +60,14 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			s.row.Proof = s.failed(block.Number)
 			continue
 		}
-		if len(s.series.Counters[record.Instructions]) < len(s.series.WallNS) {
-			delete(s.series.Counters, record.Instructions) // the machine gave the counter to others meanwhile
+		for name, values := range s.series.Counters {
+			if len(values) == len(s.series.WallNS) {
+				continue
+			}
+			delete(s.series.Counters, name)
+			if name != record.Instructions { // else the machine gave the counter to others meanwhile
+				s.warn([]string{name + " is left out where not all batches of a block report it"})
+			}
 		}
 		block.Series = append(block.Series, s.series)
 	}

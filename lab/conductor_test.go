@@ -94,6 +94,19 @@ func (c *counted) Latencies() *hdrhistogram.Histogram {
 	return taken
 }
 
+// sometimes has a counter in two of three calls.
+type sometimes struct {
+	work
+	asked int
+}
+
+func (s *sometimes) Counters() (map[string]float64, error) {
+	if s.asked++; s.asked%3 == 0 {
+		return nil, nil
+	}
+	return map[string]float64{"things/op": 1}, nil
+}
+
 // where counts the processor that it is on, once an operation.
 type where struct {
 	work
@@ -209,7 +222,8 @@ func testSuites() []Suite {
 				return &work{prove: func() error { fmt.Println(`{"n":1}`); return nil }}
 			}),
 			{Name: "is=unopened", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return nil, errors.New("no such file") }},
-			{Name: "is=impossible", NotPossible: "RFC 0 forbids it"},
+			{Name: "is=impossible", NotPossible: "RFC 0 forbids it: " + strings.Repeat("x", 100_000)},
+			{Name: "is=sometimes", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return &sometimes{}, nil }},
 			{Name: "is=floor", Floor: true, Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return sound(), nil }},
 		}},
 		{Name: "Test/op=baseless", Doc: "?", Baseline: "is=base", Contenders: []Contender{
@@ -306,6 +320,8 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 			t.Errorf("%s: has figures", r.Row.Contender)
 		case broken && !strings.Contains(string(r.Row.Proof), want):
 			t.Errorf("%s: proof is %q, want %q in it", r.Row.Contender, r.Row.Proof, want)
+		case r.Row.Contender == "is=sometimes" && (len(r.Row.Warnings) != 1 || !strings.HasPrefix(r.Row.Warnings[0], "things/op is left out")):
+			t.Errorf("%s: warnings %q", r.Row.Contender, r.Row.Warnings)
 		case !broken && (r.NSOp == nil || r.Blocks < 6):
 			t.Errorf("%s: lost its figures: proof %q, %d blocks", r.Row.Contender, r.Row.Proof, r.Blocks)
 		}

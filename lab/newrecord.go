@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"postage/internal/words"
 	"postage/record"
 )
 
@@ -52,7 +53,7 @@ func inWorld(e Entry) bool {
 
 func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row {
 	if e.Contender.NotPossible != "" {
-		proof = record.ProofNotPossible.Because(e.Contender.NotPossible)
+		proof = record.ProofNotPossible.Because(words.Abridged(e.Contender.NotPossible, longestReason))
 	}
 	module := e.Contender.Module
 	revision, oldOf := "", ""

@@ -25,10 +25,13 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 	}
 	for turn := range turns {
 		for i := range sides {
-			r.assign(sides[i].child, turn)
-			if err := sides[i].turn(ctx, r, each); err != nil {
-				return 0, 0, fmt.Errorf("%s: %w", sides[i].row, err)
+			a := &sides[i]
+			r.assign(a.child, turn)
+			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
+			if err != nil {
+				return 0, 0, fmt.Errorf("%s: %w", a.row, err)
 			}
+			a.ns += float64(answer.Batch.CPUNS) / float64(a.n)
 		}
 	}
 	return sides[0].ns / float64(turns), sides[1].ns / float64(turns), nil
@@ -68,14 +71,6 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		a.child.Kill()
 	}
 	return a, err
-}
-
-func (a *alone) turn(ctx context.Context, r *run, each time.Duration) error {
-	answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
-	if err == nil {
-		a.ns += float64(answer.Batch.CPUNS) / float64(a.n)
-	}
-	return err
 }
 
 // plain does n operations in one go, and takes the CPU time of the whole process. Collections fall
