@@ -103,10 +103,14 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	if len(sides) == 1 {
 		set.join(o, sides[0], nil, "")
 	}
+	used := map[string]int{}
 	for _, now := range sides[1:] {
 		of := "" // which case it is, where a benchmark has several
 		if len(sides) > 2 {
 			of = now.Label()
+			if used[of]++; used[of] > 1 { // @main,@ in a clean tree of main
+				of += "#" + strconv.Itoa(used[of])
+			}
 		}
 		set.join(o, now, sides[0], of)
 	}

@@ -73,6 +73,25 @@ func TestVary(t *testing.T) {
 	}
 }
 
+// Sides that are one and the same have rows of their own: two rows of one name would be a record
+// that cannot be read.
+func TestVarySame(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": tests("m", "")})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	head, err := build.Output(t.Context(), g.folder, "git", "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, label := range map[string]string{"@HEAD,@HEAD,@": shortCommit(head), "OURS=a,b,b": "OURS:b"} {
+		v, err := ParseVariation(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.want(g.cases(g.found("", Options{Vary: v, All: true})), "m/It/"+label, "m/It/"+label+"#2")
+	}
+}
+
 // A side whose Go release is not there, or is too old, says so and what to do.
 func TestVaryToolchain(t *testing.T) {
 	for name, of := range map[string]struct{ mod, vary, environment, says, hint string }{
