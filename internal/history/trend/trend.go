@@ -5,7 +5,8 @@
 //     anchor's in the same run, so that what made the whole machine slower or faster
 //     between two runs cancels.
 //  2. The anchor is frozen: a contender in one module version. Where the anchor changes, a new
-//     [Segment] begins, since a ratio to something else says nothing about the row.
+//     [Segment] begins, since a ratio to something else says nothing about the row. A run in which
+//     the anchor has no figures begins none.
 //  3. In each segment the changes are those of [ChangePoints].
 //
 // Runs of different machines make different trends.
@@ -43,7 +44,7 @@ type Point struct {
 	Module  string    `json:"module"`  // the contender's module and version, "" for none
 	Partial bool      `json:"partial"` // the run was not completed
 	Blocks  int       `json:"blocks"`
-	Anchor  Anchor
+	Anchor  Anchor    // the zero one where it has no figures
 	// Ratio is the time as a multiple of the anchor's with its 95% interval, nil for the
 	// anchor itself and where the anchor has no figures.
 	Ratio    *verdict.Interval `json:"ratio"`
@@ -91,9 +92,14 @@ func (c *Change) Factor() float64 { return c.After / c.Before }
 // New makes the trend of points, which must be in the order in which the runs were started.
 func New(row, machine string, points []Point) *Trend {
 	t := &Trend{Row: row, Machine: machine, Points: points}
+	var none Anchor
 	for i := range points {
-		if last := len(t.Segments) - 1; last < 0 || t.Segments[last].Anchor != points[i].Anchor {
-			t.Segments = append(t.Segments, Segment{From: i, To: i, Anchor: points[i].Anchor})
+		is, last := points[i].Anchor, len(t.Segments)-1
+		switch {
+		case last < 0 || is != none && t.Segments[last].Anchor != none && t.Segments[last].Anchor != is:
+			t.Segments = append(t.Segments, Segment{From: i, Anchor: is})
+		case t.Segments[last].Anchor == none:
+			t.Segments[last].Anchor = is
 		}
 		t.Segments[len(t.Segments)-1].To = i + 1
 	}

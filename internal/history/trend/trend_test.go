@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -60,6 +61,12 @@ func TestGaps(t *testing.T) {
 	tr := trend.New("row", "machine", points)
 	if len(tr.Changes) != 1 || tr.Changes[0].Point != 20 {
 		t.Errorf("changes %+v", tr.Changes)
+	}
+	for _, i := range []int{0, 3, 4, 22} { // in those runs the anchor has no figures
+		points[i].Anchor = trend.Anchor{}
+	}
+	if same := trend.New("row", "machine", points); !reflect.DeepEqual(same, tr) {
+		t.Errorf("with no anchor in some runs: segments %+v, changes %+v", same.Segments, same.Changes)
 	}
 	if tr.IsAnchor() {
 		t.Error("it has ratios")
