@@ -55,12 +55,19 @@ func Valgrind() (string, error) {
 // Count counts the instructions of each benchmark, by Valgrind: what a batch of more operations
 // executes beyond a batch of fewer, so that set-up cancels, with GOMAXPROCS=1 and without the
 // collector. Counts need no quiet machine: as many processes run at once as there are processors.
-// The run may have rows already. done is called after each benchmark that is added to them.
+// The run may have rows already, which are judged by these limits. done is called after each
+// benchmark that is added to them.
 func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *verdict.CountedRun, done func() error) error {
 	valgrind, err := Valgrind()
 	if err != nil {
 		return err
 	}
+	for i := range run.Rows {
+		if one := &run.Rows[i]; one.Failed == "" {
+			one.Judge(limits)
+		}
+	}
+	run.Judge()
 	for _, name := range s.cases {
 		if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Case == name }) {
 			continue

@@ -92,7 +92,7 @@ func (c *Counted) Judge(limits Thresholds) {
 	if c.Old == nil {
 		return
 	}
-	c.Tolerance, c.Outcome = max(limits.Instructions, c.uncertain()), Passed
+	c.Tolerance, c.Outcome, c.Why = max(limits.Instructions, c.uncertain()), Passed, ""
 	for _, of := range []struct {
 		unit             string
 		old, new, beyond float64
