@@ -61,6 +61,9 @@ func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	b := &lab.Batch{CPUNS: -1, Counters: map[string]float64{}}
 	for _, v := range results[0].Values {
 		total := v.Value * float64(n)
+		if total-total != 0 { // JSON has no infinities
+			continue
+		}
 		switch v.Unit {
 		case "sec/op": // the reader's form of ns/op
 			b.WallNS = max(1, int64(total*1e9))

@@ -143,6 +143,29 @@ func TestHookedOnBothSides(t *testing.T) {
 	}
 }
 
+// A figure that JSON cannot hold would end the run when it is saved.
+func TestPlainWithoutInfinities(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": strings.Replace(tests("m", `	b.ReportMetric(math.NaN(), "share")
+	b.ReportMetric(math.Inf(1), "rate")
+	b.ReportMetric(3, "tries")`), `"testing"`, "(\n\t\"math\"\n\t\"testing\"\n)", 1)})
+	t.Setenv("GOWORK", "off")
+	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
+		t.Fatal(text, err)
+	}
+	set, err := g.found("", Options{New: filepath.Join(g.folder, "m.test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := set.Entries[0].Contender.Start(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := runner.Batch(t.Context(), 2)
+	if err != nil || !reflect.DeepEqual(batch.Counters, map[string]float64{"tries": 6}) {
+		t.Errorf("%+v, %v", batch, err)
+	}
+}
+
 // What --vary takes is kept with the commits that revisions name.
 func TestVariationText(t *testing.T) {
 	for text, want := range map[string]string{
