@@ -431,3 +431,27 @@ func TestRevisionOfShallowClone(t *testing.T) {
 		t.Errorf("without git: %v", err)
 	}
 }
+
+// A clone without files fetches those of a revision when it is built.
+func TestRevisionOfPartialClone(t *testing.T) {
+	for _, filter := range []string{"blob:none", "tree:0"} {
+		module, git := repository(t)
+		git("config", "uploadpack.allowFilter", "true")
+		write(t, module, "main.go", "package main\n\nfunc main() { println(\"second\", tagged) }\n")
+		git("commit", "-q", "-a", "-m", "second")
+		clone := filepath.Join(t.TempDir(), "clone")
+		git("clone", "-q", "--filter="+filter, "file://"+filepath.Dir(module), clone)
+		base, err := Revision(t.Context(), filepath.Join(clone, "below"), "HEAD~1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer base.Close()
+		folder, err := base.Folder(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", filter, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(folder, "main.go")); err != nil || !strings.Contains(string(text), "stamp") {
+			t.Errorf("%s: %q, %v", filter, text, err)
+		}
+	}
+}

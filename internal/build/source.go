@@ -161,6 +161,17 @@ func checkOut(ctx context.Context, tree, commit, to string) error {
 	if _, err := Output(ctx, "", "git", "init", "--quiet", "--template=", "--object-format="+format, to); err != nil {
 		return err
 	}
+	// A partial clone fetches what it lacks at once for figures of all files, by its own settings.
+	// The new repository has none, and git checks out what there is without a word.
+	if partial, err := Output(ctx, tree, "git", "config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && partial != "" {
+		nothing, err := Output(ctx, tree, "git", "hash-object", "-t", "tree", "--stdin")
+		if err == nil {
+			_, err = Output(ctx, tree, "git", "diff-tree", "--shortstat", "--no-ext-diff", nothing, commit)
+		}
+		if err != nil {
+			return fmt.Errorf("fetch what a partial clone lacks of %s: %w", commit, err)
+		}
+	}
 	borrowed := filepath.Join(to, ".git", "objects", "info")
 	if err := errors.Join(os.MkdirAll(borrowed, 0o777), os.WriteFile(filepath.Join(borrowed, "alternates"), []byte(objects+"\n"), 0o666)); err != nil {
 		return err
