@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -453,5 +454,56 @@ func TestRevisionOfPartialClone(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(folder, "main.go")); err != nil || !strings.Contains(string(text), "stamp") {
 			t.Errorf("%s: %q, %v", filter, text, err)
 		}
+	}
+}
+
+// A build that is interrupted leaves neither files nor compilers.
+func TestInterruptedBuild(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing interrupts a process there")
+	}
+	module, _ := repository(t)
+	source, err := WorkingTree(t.Context(), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A tool that hangs stands for one that takes its time. It says which process it is.
+	pid := filepath.Join(t.TempDir(), "pid")
+	tool := filepath.Join(t.TempDir(), "tool")
+	write(t, filepath.Dir(tool), "tool", "#!/bin/sh\ncase \"$*\" in *-V=full*) exec \"$@\";; esac\necho $$ >"+pid+".new\nmv "+pid+".new "+pid+"\nexec sleep 100\n")
+	if err := os.Chmod(tool, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var building []byte
+	go func() {
+		for ; len(building) == 0 && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			building, _ = os.ReadFile(pid)
+		}
+		cancel()
+	}()
+	if _, err := source.Layouts(ctx, Target{Package: ".", Flags: []string{"-toolexec=" + tool}}, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := source.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	id := strings.TrimSpace(string(building))
+	runs := func() bool {
+		text, _ := exec.Command("ps", "-o", "stat=", "-p", id).Output()
+		return len(text) > 0 && text[0] != 'Z' // it may have ended, and nobody asked how
+	}
+	for began := time.Now(); runs() && time.Since(began) < 5*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if id == "" || runs() {
+		t.Errorf("process %q still runs", id)
+		_ = exec.Command("kill", id).Run()
 	}
 }

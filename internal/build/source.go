@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
+
+	"postage/internal/proc"
 )
 
 // Dirty ends the commit of a working tree with changes that are not committed.
@@ -142,6 +145,21 @@ func (s *Source) output(ctx context.Context, folder string, around []string, pro
 	cmd := exec.CommandContext(ctx, program, arguments...)
 	cmd.Dir = folder
 	cmd.Env = slices.Concat(cmd.Environ(), around, s.environment)
+	if arguments[0] == "build" || arguments[0] == "test" {
+		// The go command, when it is stopped, leaves its files, and compilers that run on.
+		other, err := s.output(ctx, "", nil, "go", "env", "GOTMPDIR") // "" for the system's
+		if err != nil {
+			return "", err
+		}
+		temporary, err := os.MkdirTemp(other, "postage-go-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(temporary)
+		cmd.Env = append(cmd.Env, "GOTMPDIR="+temporary)
+		proc.OwnGroup(cmd)
+		cmd.WaitDelay = 5 * time.Second
+	}
 	return output(ctx, cmd)
 }
 
