@@ -263,7 +263,15 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 	if l.hopelessLocked(now) {
 		return l.takeLocked(l.pending())
 	}
-	return nil
+	end := now.Add(l.origin.pause(now))
+	l.late = slices.DeleteFunc(l.late, func(d *delivery) bool {
+		over := d.left(end) <= 0
+		if over {
+			given = append(given, d)
+		}
+		return over
+	})
+	return given
 }
 
 // hopelessLocked reports whether messages should not wait for this service: it is

@@ -1,10 +1,13 @@
 package webpush_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -82,6 +85,89 @@ func TestNoPauseIsForEver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoAttemptAfterTTL has a service take nothing for longer than the messages live. Each attempt
+// says what is left of the TTL, and none is made when nothing is.
+func TestNoAttemptAfterTTL(t *testing.T) {
+	subs := strangers(t, 40)
+	opts := webpush.Options{TTL: 5 * time.Second}
+	for name, send := range map[string]func(context.Context, *webpush.Client) iter.Seq2[webpush.Subscription, webpush.Result]{
+		"Broadcast": func(ctx context.Context, c *webpush.Client) iter.Seq2[webpush.Subscription, webpush.Result] {
+			return c.Broadcast(ctx, slices.Values(subs), nil, opts)
+		},
+		"Send": func(ctx context.Context, c *webpush.Client) iter.Seq2[webpush.Subscription, webpush.Result] {
+			return func(yield func(webpush.Subscription, webpush.Result) bool) {
+				var wg sync.WaitGroup
+				results := make([]webpush.Result, len(subs))
+				for i, sub := range subs {
+					wg.Go(func() { results[i].Receipt, results[i].Err = c.Send(ctx, sub, nil, opts) })
+				}
+				wg.Wait()
+				for i, sub := range subs {
+					yield(sub, results[i])
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				var mu sync.Mutex
+				first := make(map[string]time.Time)
+				client := newClient(t, nil, webpush.Config{
+					Retry: webpush.Retry{Attempts: 20, Max: 100 * time.Millisecond},
+					Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						now := time.Now()
+						if _, ok := first[r.URL.Path]; !ok {
+							first[r.URL.Path] = now
+						}
+						age := now.Sub(first[r.URL.Path])
+						left := (opts.TTL - age + time.Second - 1) / time.Second
+						if got := r.Header.Get("TTL"); age >= opts.TTL || got != fmt.Sprint(int(left)) {
+							t.Errorf("%s: TTL %s, %s after the first attempt", r.URL.Path, got, age)
+						}
+						if now.Sub(begun) < 10*time.Second {
+							return answerWith(503), nil
+						}
+						return answerWith(201), nil
+					}),
+				})
+				counts := make(map[webpush.Outcome]int)
+				for _, result := range send(t.Context(), client) {
+					counts[result.Outcome()]++
+				}
+				if n := counts[webpush.Unavailable]; n < 6 || n+counts[webpush.Accepted] != len(subs) {
+					t.Errorf("%v, want six unavailable or more, and the others accepted", counts)
+				}
+			})
+		})
+	}
+}
+
+// TestNextKeyAfterTTL has a refusal come after the message's TTL: the next key is tried all the
+// same, with nothing left.
+func TestNextKeyAfterTTL(t *testing.T) {
+	older, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := strangers(t, 1)[0]
+	synctest.Test(t, func(t *testing.T) {
+		var ttls []string
+		client := newClient(t, nil, webpush.Config{Keys: newRing(t, older), Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(6 * time.Second)
+			if ttls = append(ttls, r.Header.Get("TTL")); len(ttls) == 1 {
+				return answerWith(403), nil
+			}
+			return answerWith(201), nil
+		})})
+		if _, err := client.Send(t.Context(), sub, nil, webpush.Options{TTL: 5 * time.Second}); err != nil || !slices.Equal(ttls, []string{"5", "0"}) {
+			t.Errorf("%v, TTLs %s", err, ttls)
+		}
+	})
 }
 
 // TestThrottledDevices has a service throttle single devices, side by side: the others' messages

@@ -14,7 +14,8 @@ import (
 // All attempts carry the same encrypted body. No attempt begins later than the
 // message's TTL after the first, and each says how much of the TTL is left.
 // Where the key ring has several keys and it is not known which one sub was made
-// with, an answer that may mean another key leads to an attempt with the next.
+// with, an answer that may mean another key leads at once to an attempt with the next, whatever is
+// left of the TTL.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
 	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {
@@ -95,12 +96,13 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 		return Result{}, true
 	}
 	for {
-		left := d.origin.pause(time.Now())
-		if left == 0 {
+		now := time.Now()
+		pause := d.origin.pause(now)
+		if pause == 0 {
 			return Result{}, true
 		}
-		tooLong := left > d.client.retry.MaxRetryAfter || left >= d.opts.ttl()
-		if tooLong || sleep(ctx, left) != nil {
+		tooLong := pause > d.client.retry.MaxRetryAfter || pause >= d.left(now)
+		if tooLong || sleep(ctx, pause) != nil {
 			if ctx.Err() != nil {
 				return d.fail(Canceled, ctx.Err()), false
 			}
@@ -126,6 +128,9 @@ func (d *delivery) deferred(now time.Time) Result {
 func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done bool) {
 	if err := ctx.Err(); err != nil && d.attempts == 0 && !d.sub.IsZero() {
 		return d.fail(Canceled, err), 0, true
+	}
+	if d.waiting.Err != nil && d.left(time.Now()) <= 0 { // it waited longer than it was to
+		return d.waiting, 0, true
 	}
 	if d.body == nil {
 		if r, ok := d.seal(); !ok {
@@ -165,7 +170,7 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		}
 		wait, ok := d.client.retry.wait(max(d.tries, 1), &a)
 		// A browser gets the message no later than its TTL after the first attempt, or never.
-		if !again || !ok || time.Since(d.begun)+wait >= d.opts.ttl() {
+		if !again || !ok || wait >= d.left(now) {
 			return r, 0, true
 		}
 		d.waiting = r
@@ -199,13 +204,19 @@ func (d *delivery) stamp() (err error) {
 	d.sentAt = now
 	if d.begun.IsZero() {
 		d.begun = now
-	} else if left := d.opts.ttl() - now.Sub(d.begun); left > 0 { // 0 stays 0: deliver at once or not at all
-		if text, err := ttlHeader(left); err == nil {
-			d.header.TTL = text
-		}
+	} else if text, err := ttlHeader(cmp.Or(max(d.left(now), 0), TTLZero)); err == nil {
+		d.header.TTL = text
 	}
 	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.now())
 	return err
+}
+
+// left is what is left of the TTL, all of it before the first attempt.
+func (d *delivery) left(now time.Time) time.Duration {
+	if d.begun.IsZero() {
+		return d.opts.ttl()
+	}
+	return d.opts.ttl() - now.Sub(d.begun)
 }
 
 // attempt makes one attempt, and tells the hook.
