@@ -87,7 +87,7 @@ func (o *origin) note(sub Subscription, outcome Outcome, a *answer, retry *Retry
 		}
 	}
 	longest := 10 * retry.Max
-	if a.hasRetryAfter {
+	if a.retryAfter > 0 { // "now" ends no pause: the service refuses all the same
 		longest = a.retryAfter
 	}
 	o.backoff = min(max(2*o.backoff, 2*retry.Base), maxPause)
