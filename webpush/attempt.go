@@ -62,7 +62,11 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 		a.ttl = ttl
 	}
 	if value := response.Header.Get("Retry-After"); value != "" {
-		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, c.now())
+		now, err := http.ParseTime(response.Header.Get("Date")) // a date is by the service's clock
+		if err != nil {
+			now = c.now()
+		}
+		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, now)
 	}
 	if a.status < 300 {
 		readReason(response, limit)

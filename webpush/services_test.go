@@ -79,6 +79,20 @@ func TestLongestToken(t *testing.T) {
 	}
 }
 
+// TestRetryAfterByTheirClock has a service name a date by its own clock, which differs from ours.
+func TestRetryAfterByTheirClock(t *testing.T) {
+	sub := strangers(t, 1)[0]
+	for _, skew := range []time.Duration{-3 * time.Hour, 0, 3 * time.Hour} {
+		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			now := time.Now().Add(skew).UTC()
+			return answerWith(429, "Date", now.Format(http.TimeFormat), "Retry-After", now.Add(2*time.Hour).Format(http.TimeFormat)), nil
+		})})
+		if e := sendError(t, sendTo(t, client, sub)); e.RetryAfter != 2*time.Hour || e.Attempts != 1 {
+			t.Errorf("their clock is %s ahead: retry after %s, %d attempts", skew, e.RetryAfter, e.Attempts)
+		}
+	}
+}
+
 // TestRetriesObeyTheTTL has the service busy for longer than the message lives.
 func TestRetriesObeyTheTTL(t *testing.T) {
 	service := newService(t)
