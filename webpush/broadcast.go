@@ -21,11 +21,12 @@ const (
 // subs is run as results are taken and never collected.
 //
 // No service can delay the others. At most [Limits.Concurrency] requests to an origin are under way
-// at once, and fewer while it throttles, fails or does not answer. A service that throttles is
-// paused for as long as it asks, and one that fails for a time that doubles; its messages wait, and
-// those to other services are sent. A message waits for a service that accepts nothing at most
-// Retry.MaxRetryAfter at a time and [Limits.Patience] in all. Then its result is the last refusal,
-// or [Deferred] if it was never sent.
+// at once, and fewer while it throttles, fails or does not answer. A service that throttles or
+// fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
+// refused message waits as long as was asked, the others for the pause, and those to other services
+// are sent. A message waits for a service that accepts nothing at most Retry.MaxRetryAfter at a
+// time and [Limits.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
+// never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, requests under way are stopped, and
 // all subscriptions without a result, the rest of subs included, are yielded with the outcome
