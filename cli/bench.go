@@ -272,6 +272,7 @@ func measureBench(cmd *cobra.Command, set *bench.Set, packages, said []string, f
 	var changes *verdict.Changes
 	if verdict.IsAgainst(rec) {
 		changes = verdict.ComparePaired(rec, limits)
+		changes.Lost = len(set.Lost) > 0
 	}
 	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
 		return errors.Join(err, interrupted)
@@ -281,7 +282,7 @@ func measureBench(cmd *cobra.Command, set *bench.Set, packages, said []string, f
 			return err
 		}
 	}
-	return benchStatus(cmd, rec, changes, flags.gate)
+	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)
 }
 
 // beginBench returns what to measure, the record, and the record's file.
@@ -390,8 +391,16 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 	return nil
 }
 
+// noAnswer is an error if a gate has no answer for what the new code has lost.
+func noAnswer(missing []string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(missing, ", ")), "the lines above say why")
+}
+
 // benchStatus returns the error that decides the exit code.
-func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, gate bool) error {
+func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, missing []string, gate bool) error {
 	inconclusive := gate && changes.Outcome() == verdict.Inconclusive
 	if len(rec.Blocks) == 0 && len(rec.Rows) > 0 && !inconclusive {
 		return errors.New("nothing was measured: the rows say why")
@@ -404,12 +413,12 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	}
 	switch {
 	case gate:
-	case lost > 0:
+	case lost+len(missing) > 0:
 		return errFailedRow
 	default:
 		return nil
 	}
-	if err := answers(cmd, changes); err != nil {
+	if err := cmp.Or(answers(cmd, changes), noAnswer(missing)); err != nil {
 		return err
 	}
 	if err := gateStatus(changes.Outcome()); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		}
 		out = strings.TrimSuffix(newRecordName("count-", time.Now()), ".txt") + ".json"
 	}
+	run.Lost = set.Lost
 	if run.Notes = slices.Clone(set.Notes); set.Same != "" {
 		run.Notes = append(run.Notes, set.Same)
 	}
@@ -73,9 +75,9 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		return err
 	}
 	if flags.gate {
-		return gateStatus(run.Outcome)
+		return cmp.Or(noAnswer(set.Lost), gateStatus(run.Outcome))
 	}
-	if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
+	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow
 	}
 	return nil

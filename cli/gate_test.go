@@ -146,7 +146,7 @@ func TestTooLittleTime(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	if err := benchStatus(nil, few, changes, true); err != exitInconclusive {
+	if err := benchStatus(nil, few, changes, nil, true); err != exitInconclusive {
 		t.Errorf("postage bench --gate: %v", err)
 	}
 }

@@ -188,6 +188,35 @@ func BenchmarkVerbose(b *testing.B) {
 	}
 }
 
+// A set says what the new side has lost: not what was taken out or added, but what does not build,
+// fails, or was not reached.
+func TestLost(t *testing.T) {
+	const file = "package m\n\nimport \"testing\"\n"
+	of := func(name, body string) string { return "\nfunc Benchmark" + name + "(b *testing.B) {\n" + body + "}\n" }
+	const one, two = "\tb.Run(\"one\", func(b *testing.B) {})\n", "\tb.Run(\"two\", func(b *testing.B) {})\n"
+	g := onGround(t, map[string]string{
+		"go.mod":           goMod,
+		"builds/m_test.go": tests("m", ""),
+		"m_test.go":        file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") + of("Ends", one+two) + of("Less", one+two),
+	})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{
+		"builds/m_test.go": tests("m", "\tnothing()"),
+		"m_test.go":        file + of("Fails", "\tb.Fatal()\n") + of("Failed", "\tb.Fatal()\n") + of("Ends", "\tpanic(0)\n"+one+two) + of("Less", one) + of("New", "\tb.Fatal()\n"),
+	})
+	set, err := g.found("", Options{Vary: againstHEAD, All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.want(set.Lost, "example.org/m BenchmarkEnds/one", "example.org/m BenchmarkEnds/two", "example.org/m BenchmarkFails", "example.org/m/builds")
+	for _, want := range []string{"Less/two is gone", "New is new", "Ends/two was not run: its process ended"} {
+		if !slices.ContainsFunc(set.Notes, func(note string) bool { return strings.Contains(note, want) }) {
+			t.Errorf("no note that %s: %q", want, set.Notes)
+		}
+	}
+}
+
 // againstHEAD compares the working tree with what is committed.
 var againstHEAD = Variation{Values: []string{"HEAD", ""}}
 

@@ -47,6 +47,9 @@ type Set struct {
 	// Notes say what Entries leaves out: a package that does not build, a benchmark that only one
 	// side has.
 	Notes []string
+	// Lost names what the new side cannot be measured of: a package that does not build there, and
+	// beside an old side a benchmark that fails or is not reached on the new one only.
+	Lost []string
 	// Commit is the new side's, and Vary what --vary takes for the sides.
 	Commit string
 	Vary   string
@@ -256,6 +259,7 @@ func (s *Set) join(o Options, now, old *side, of string) {
 		switch {
 		case now.failed[p.Path] != nil:
 			s.note("%s does not build: %v", p.Path, now.failed[p.Path])
+			s.Lost = append(s.Lost, p.Path)
 		case old != nil && old.failed[p.Path] != nil:
 			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.Revision, old.Label()), p.Path, old.failed[p.Path])
 		case o.Column != "":
@@ -271,11 +275,30 @@ func (s *Set) join(o Options, now, old *side, of string) {
 	}
 	for _, p := range old.packages {
 		for _, one := range old.benchmarks[p.Path] {
-			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
+			if now.failed[p.Path] != nil || find(now.benchmarks[p.Path], one.Name) != nil {
+				continue
+			}
+			if why := unreached(now.benchmarks[p.Path], old.benchmarks[p.Path], one); why != "" {
+				s.note("%s %s was not run: %s", p.Path, one.Name, why)
+				s.Lost = append(s.Lost, p.Path+" "+one.Name)
+			} else {
 				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			}
 		}
 	}
+}
+
+// unreached says what stopped the function that a benchmark of the old side, which the new one
+// lacks, is in, and did not stop it on the old side; "" for nothing.
+func unreached(now, old []Benchmark, lacked Benchmark) string {
+	function, _, _ := strings.Cut(lacked.Name, "/")
+	for _, one := range now {
+		was := find(old, one.Name)
+		if in, _, _ := strings.Cut(one.Name, "/"); in == function && lacked.Failed == "" && one.Failed != "" && (was == nil || was.Failed == "") {
+			return one.Failed
+		}
+	}
+	return ""
 }
 
 // joinOne makes the entries of one benchmark of the new side.
@@ -285,6 +308,9 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		if was = find(old.benchmarks[p.Path], one.Name); was == nil {
 			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			return
+		}
+		if one.Failed != "" && was.Failed == "" {
+			s.Lost = append(s.Lost, p.Path+" "+one.Name)
 		}
 	}
 	cpus := o.CPUs

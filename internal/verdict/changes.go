@@ -54,7 +54,10 @@ type Changes struct {
 	// Paired says that old and new took turns in one run, which Old and New both are.
 	Paired bool
 	// Untimed is how many rows of a run against a revision have no figures for want of time.
-	Untimed  int
+	Untimed int
+	// Lost says that the new code has lost rows of a run of Go benchmarks: it does not build there,
+	// or fails.
+	Lost     bool     `json:"-"`
 	Warnings []string `json:"warnings"`
 }
 
@@ -256,7 +259,7 @@ func (c *Changes) Outcome() Outcome {
 	worst := Passed
 	if !c.Paired {
 		worst = NotGated
-	} else if c.Untimed > 0 {
+	} else if c.Untimed > 0 || c.Lost {
 		worst = Inconclusive
 	}
 	for _, r := range c.Rows {

@@ -135,6 +135,9 @@ type CountedRun struct {
 	Programs  string    `json:"programs"`
 	Rows      []Counted `json:"rows"`
 	Notes     []string  `json:"notes"` // what was not counted, and why
+	// Lost names what the new side cannot be counted of: a package that does not build there, or a
+	// benchmark that fails there only.
+	Lost []string `json:"lost,omitempty"`
 }
 
 // CountedVersion is that of the JSON form.
@@ -146,6 +149,9 @@ const NotTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and witho
 // Judge sets the outcome.
 func (r *CountedRun) Judge() {
 	r.Version, r.What, r.Outcome = CountedVersion, NotTime, Passed
+	if len(r.Lost) > 0 {
+		r.Outcome = Inconclusive
+	}
 	for i := range r.Rows {
 		switch one := &r.Rows[i]; {
 		case one.Outcome == Regressed:

@@ -13,7 +13,9 @@ import (
 // Recipe says what to do about a run that is inconclusive: the budget that its rows would have
 // enough time with. It is "" for any other outcome.
 func (c *Changes) Recipe() string {
-	if !c.Paired || c.Outcome() != Inconclusive {
+	timed := *c
+	timed.Lost = false // for which no time helps
+	if !c.Paired || timed.Outcome() != Inconclusive {
 		return ""
 	}
 	all := len(c.Rows) + c.Untimed
