@@ -106,6 +106,11 @@ func why(said string) string {
 	if all := outcomes(said); len(all) > 0 {
 		return all[len(all)-1].Failed
 	}
+	return crash(said)
+}
+
+// crash is why, of a process that did not end because a benchmark failed.
+func crash(said string) string {
 	var own strings.Builder
 	for line := range strings.Lines(said) {
 		own.WriteString(heading.ReplaceAllString(line, ""))
@@ -194,7 +199,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			again = false
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
-			one.Failed, stopped = stopReason(failed, logged), true
+			one.Failed, stopped = stopReason(failed, logged), stopped || failed
 		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &one.Parallel, &one.Call, &one.Bytes); err != nil {
 			continue
 		}
@@ -216,7 +221,9 @@ func finished(found []Benchmark, running string, stopped bool, within context.Co
 	switch {
 	case within.Err() != nil:
 		reason = fmt.Sprintf("hang: it did not end within %v", patience)
-	case errors.As(err, &exit) && !stopped:
+	case errors.As(err, &exit) && exit.ExitCode() != 1: // which is that of benchmarks that fail
+		reason = fmt.Sprintf("its process ended (%v): %s", err, crash(said))
+	case exit != nil && !stopped:
 		reason = fmt.Sprintf("its process ended (%v): %s", err, why(said))
 	case err != nil && exit == nil:
 		return nil, err
