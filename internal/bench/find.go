@@ -44,12 +44,15 @@ func apart(packages []Package) []Package {
 }
 
 // Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
-// command in the source's folder. It builds nothing.
-func Find(ctx context.Context, source *build.Source, patterns []string) ([]Package, error) {
+// command in the source's folder. Of an old revision, those that it lacks are left out. It builds
+// nothing.
+func Find(ctx context.Context, source *build.Source, patterns []string, old bool) ([]Package, error) {
 	all, err := goList(ctx, source, patterns, "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error")
 	var packages []Package
 	for _, p := range all {
-		if p.Error != nil && p.Dir == "" {
+		if p.Error != nil && p.Dir == "" && old {
+			continue
+		} else if p.Error != nil && p.Dir == "" {
 			return nil, fmt.Errorf("go list %s: %s", p.ImportPath, p.Error.Err)
 		}
 		found := Package{Path: p.ImportPath, Folder: p.Dir, Label: p.ImportPath}

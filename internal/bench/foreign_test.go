@@ -204,6 +204,26 @@ func BenchmarkEndsLater(b *testing.B) {
 	}
 }
 
+// A package that only the new side has is new where it is named, too; one that has gone is missed
+// in the working tree.
+func TestNamedPackage(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "a/a_test.go": tests("a", ""), "gone/g_test.go": tests("g", "")})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"b/b_test.go": tests("b", "")})
+	o := Options{Vary: againstHEAD, All: true, Patterns: []string{"./a", "./b"}}
+	set, err := g.found("", o)
+	g.want(g.cases(set, err), "a/It")
+	g.want(set.Notes, "example.org/m/b BenchmarkIt is new: HEAD does not have it")
+	if err := os.RemoveAll(filepath.Join(g.folder, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	o.Patterns = []string{"./a", "./gone"}
+	if _, err = g.found("", o); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("a package that is not there: %v", err)
+	}
+}
+
 // A set says what the new side has lost: not what was taken out or added, but what does not build,
 // fails, or was not reached.
 func TestLost(t *testing.T) {

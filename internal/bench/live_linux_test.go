@@ -111,7 +111,7 @@ func binaryOf(t *testing.T, text string) *Binary {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { source.Close() })
-	packages, err := Find(t.Context(), source, []string{"."})
+	packages, err := Find(t.Context(), source, []string{"."}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (s *Set) find(ctx context.Context, o *Options) (sides []*side, err error) {
 		found := &side{Side: one, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
 		if i > 0 && one.Source == s.opened[0].Source {
 			found.packages, found.in = sides[0].packages, sides[0].in
-		} else if found.packages, err = Find(ctx, one.Source, o.Patterns); err == nil {
+		} else if found.packages, err = Find(ctx, one.Source, o.Patterns, one.Revision != "" && i < len(s.opened)-1); err == nil {
 			found.in, err = inputsOf(ctx, one.Source, found.packages)
 		}
 		if err != nil {
