@@ -129,20 +129,17 @@ var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): .*\s|^Benchmark\S*\s+|
 // those that cannot. Each function runs in a process of its own, which may take as long as
 // patience.
 func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
-	first, rest, _ := strings.Cut(pattern, "/")
-	wanted, err := regexp.Compile(first)
+	selected, err := parseSelection(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("-bench %s: %w", pattern, err)
-	}
-	if rest != "" {
-		rest = "/" + rest
+		return nil, err
 	}
 	var all []Benchmark
 	for _, top := range b.Package.Tops {
-		if !wanted.MatchString(top) {
+		of := selected.of(top)
+		if of == "" {
 			continue
 		}
-		found, err := b.list(ctx, top, "^"+top+"$"+rest, patience)
+		found, err := b.list(ctx, top, of, patience)
 		if err != nil {
 			return nil, err
 		}

@@ -224,6 +224,55 @@ func TestNamedPackage(t *testing.T) {
 	}
 }
 
+// -bench is what go test takes: each alternative has elements of its own, and a slash in brackets
+// parts nothing.
+func TestSelects(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": `package m
+
+import "testing"
+
+func runs(b *testing.B) {
+	b.Run("size=1", func(b *testing.B) {})
+	b.Run("size=2", func(b *testing.B) {})
+}
+
+func BenchmarkA(b *testing.B) { runs(b) }
+func BenchmarkB(b *testing.B) { runs(b) }
+
+func BenchmarkOnly(b *testing.B) {}
+`})
+	t.Setenv("GOWORK", "off")
+	source, err := build.WorkingTree(t.Context(), g.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	packages, err := Find(t.Context(), source, []string{"."}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := Build(t.Context(), source, packages[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string][]string{
+		"Only|A/size=2":      {"A/size=2", "Only"},
+		"[AB]$/=1|B$/=2":     {"A/size=1", "B/size=1", "B/size=2"},
+		"A/=1|A":             {"A/size=1", "A/size=2"},
+		"Only(/size)?|[/B]$": {"B/size=1", "B/size=2", "Only"},
+		"(A|Only)$/size=1":   {"A/size=1"},
+	} {
+		found, err := binary.List(t.Context(), pattern, time.Minute)
+		var names []string
+		for _, one := range found {
+			names = append(names, strings.TrimPrefix(one.Name, "Benchmark")+one.Failed)
+		}
+		if g.want(names, want...); err != nil {
+			t.Error(pattern, err)
+		}
+	}
+}
+
 // A set says what the new side has lost: not what was taken out or added, but what does not build,
 // fails, or was not reached.
 func TestLost(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,10 +87,8 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 			set = nil
 		}
 	}()
-	for _, part := range []string{o.Bench, firstPart(o.Bench)} {
-		if _, err := regexp.Compile(part); err != nil {
-			return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
-		}
+	if _, err := parseSelection(o.Bench); err != nil {
+		return set, err
 	}
 	var sides []*side
 	if o.New != "" {
@@ -184,7 +181,8 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 
 // leaveSame takes the packages from all sides whose tests are the same code, and says how many.
 func leaveSame(o *Options, sides []*side) string {
-	wanted, functions, same := regexp.MustCompile(firstPart(o.Bench)), 0, 0
+	wanted, _ := parseSelection(o.Bench) // which New has done
+	functions, same := 0, 0
 	old, now := sides[0], sides[len(sides)-1]
 	is := func(p Package) bool {
 		sum := old.in.sums[p.Path+".test"]
@@ -192,7 +190,7 @@ func leaveSame(o *Options, sides []*side) string {
 	}
 	skipped, all := 0, len(now.packages)
 	for _, p := range now.packages {
-		n := len(slices.DeleteFunc(slices.Clone(p.Tops), func(top string) bool { return !wanted.MatchString(top) }))
+		n := len(slices.DeleteFunc(slices.Clone(p.Tops), func(top string) bool { return wanted.of(top) == "" }))
 		if functions += n; is(p) {
 			skipped, same = skipped+1, same+n
 		}
@@ -205,12 +203,6 @@ func leaveSame(o *Options, sides []*side) string {
 	}
 	return fmt.Sprintf("%d of %d benchmark functions are the same code as at %s (%d of %d packages), and are not measured; --all measures them",
 		same, functions, o.Vary.Values[0], skipped, all)
-}
-
-// firstPart is the part of a -bench expression that selects functions.
-func firstPart(pattern string) string {
-	first, _, _ := strings.Cut(pattern, "/")
-	return first
 }
 
 // build builds one side and lists its benchmarks.
