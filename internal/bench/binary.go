@@ -184,7 +184,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	running, stopped, again := top, false, false
+	running, ran, stopped, again := top, false, false, false
 	for line := range strings.Lines(said) {
 		_, line, hooks := strings.Cut(line, "postage ")
 		var one Benchmark
@@ -193,7 +193,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		if !hooks {
 			continue // the benchmark's own
 		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
-			again = false
+			ran, again = true, false
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), stopped || failed
@@ -205,6 +205,9 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			found = found[:len(found)-1] // it has run once more
 		}
 		found, again = append(found, one), one.Failed == ""
+	}
+	if !ran && err == nil {
+		return []Benchmark{{Name: top, Failed: "it was not run: its process ended before"}}, nil // by TestMain
 	}
 	// The benchmark that ended the process may already be listed as run.
 	return finished(found, running, stopped, within, patience, err, trouble)

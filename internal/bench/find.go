@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -68,7 +71,15 @@ func Find(ctx context.Context, source *build.Source, patterns []string, old bool
 			if err != nil {
 				return nil, err
 			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 			for _, m := range declared.FindAllSubmatch(bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n")), -1) {
+				declares := func(d ast.Decl) bool {
+					f, is := d.(*ast.FuncDecl)
+					return is && f.Name.Name == string(m[1])
+				}
+				if err == nil && !slices.ContainsFunc(file.Decls, declares) {
+					continue // in a comment
+				}
 				if !slices.Contains(found.Tops, string(m[1])) {
 					found.Tops = append(found.Tops, string(m[1]))
 				}

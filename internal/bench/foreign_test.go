@@ -273,6 +273,17 @@ func BenchmarkOnly(b *testing.B) {}
 	}
 }
 
+// What TestMain does not run is told; a function that is none, as it is in a comment, is not.
+func TestNotRun(t *testing.T) {
+	g := onGround(t, map[string]string{
+		"go.mod":      goMod,
+		"a/m_test.go": tests("m", "") + "\n/*\nfunc BenchmarkNone(b *testing.B) {}\n*/\n",
+		"b/m_test.go": strings.Replace(tests("m", ""), `"testing"`, "(\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(*testing.M) { os.Exit(0) }", 1),
+	})
+	t.Setenv("GOWORK", "off")
+	g.want(g.cases(g.found("", Options{})), "a/It", "b/It it was not run: its process ended before")
+}
+
 // A set says what the new side has lost: not what was taken out or added, but what does not build,
 // fails, or was not reached.
 func TestLost(t *testing.T) {
