@@ -318,11 +318,10 @@ func (r *run) environment(e *Entry) []string {
 	environment := append([]string(nil), r.Environment...)
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
 		procs = world.Procs
-		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC))
 		// A service's heap has its size, a worker's has just been larger: what the runtime gives
 		// back of it must not be missing in the batches.
 		debug = strings.TrimPrefix(debug+",madvdontneed=0", ",")
-		environment = append(environment, "GODEBUG="+debug)
+		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC), "GODEBUG="+debug)
 	}
 	if e.Build != nil { // even if the world says otherwise
 		for _, v := range e.Build.Environment {

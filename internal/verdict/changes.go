@@ -55,8 +55,7 @@ type Changes struct {
 	Paired bool
 	// Untimed is how many rows of a run against a revision have no figures for want of time.
 	Untimed int
-	// Lost says that the new code has lost rows of a run of Go benchmarks: it does not build there,
-	// or fails.
+	// Lost says that rows of a run of Go benchmarks cannot be measured of the new code.
 	Lost     bool     `json:"-"`
 	Warnings []string `json:"warnings"`
 }
