@@ -108,6 +108,39 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
+// What reflection has of a message stays of use when the message is decoded, as it does with
+// proto.Unmarshal.
+func TestReflectionStays(t *testing.T) {
+	for _, subject := range subjects {
+		if proto.CheckInitialized(fresh(subject)) != nil {
+			continue
+		}
+		for name, decode := range map[string]func(message, []byte) error{
+			"Unmarshal":      message.Unmarshal,
+			"UnmarshalOwn":   message.UnmarshalOwn,
+			"UnmarshalAlias": message.UnmarshalAlias,
+			"UnmarshalReuse": message.UnmarshalReuse,
+		} {
+			m := fresh(subject)
+			r := m.ProtoReflect()
+			r.SetUnknown([]byte("\x98\x75\x01"))
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						t.Errorf("%T.%s: what reflection had panics: %v", subject, name, p)
+					}
+				}()
+				if err := decode(m, []byte("\x98\x75\x02")); err != nil {
+					t.Errorf("%T.%s: %v", subject, name, err)
+				}
+				if r.Descriptor() == nil || string(r.GetUnknown()) != "\x98\x75\x02" {
+					t.Errorf("%T.%s: reflection has %x", subject, name, r.GetUnknown())
+				}
+			}()
+		}
+	}
+}
+
 // A message may be encoded by several goroutines at once, with what is left to protobuf-go in it.
 func TestConcurrentMarshal(t *testing.T) {
 	m := &memory.M{A: proto.String("a")}

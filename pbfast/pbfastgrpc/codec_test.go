@@ -115,6 +115,16 @@ func TestRoundTrip(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a message that reflection has", func(t *testing.T) {
+		conn := serve(t, fresh, server, client)
+		r := fresh().ProtoReflect()
+		if err := conn.Invoke(t.Context(), "/test.Echo/Echo", &proto3.TestAllTypesProto3{OptionalInt32: 7}, r.Interface()); err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Get(r.Descriptor().Fields().ByName("optional_int32")); v.Int() != 7 {
+			t.Errorf("it reads %v", v)
+		}
+	})
 	t.Run("a message without methods", func(t *testing.T) {
 		conn := serve(t, func() *wrapperspb.StringValue { return new(wrapperspb.StringValue) }, server, client)
 		echo(t, conn, wrapperspb.String("x"), new(wrapperspb.StringValue))

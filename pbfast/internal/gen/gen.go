@@ -141,7 +141,7 @@ func (g *generator) faces(msg *message) {
 	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, $Own|$Apart) }\n", t)
 	g.f("func (m *%s) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t)
 	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode $Mode) error {", t)
-	g.f("*m = %s{}\nvar d $Decoder", t)
+	g.f("m.Reset()\nvar d $Decoder")
 	g.finish("m.pbfastDecode(d.Start(data, mode))", init)
 	if g.model.reused[msg] {
 		g.reuseFace(msg, init)

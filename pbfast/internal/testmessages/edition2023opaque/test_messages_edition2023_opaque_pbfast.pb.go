@@ -33,7 +33,7 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = ComplexMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -169,7 +169,7 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesEdition2023{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -3062,7 +3062,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesEdition2023_NestedMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -3247,7 +3247,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) erro
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesEdition2023_GroupLikeType{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3412,7 +3412,7 @@ func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 }
 
 func (m *ForeignMessageEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = ForeignMessageEdition2023{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3556,7 +3556,7 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = GroupLikeType{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -25,7 +25,7 @@ func (m *M) UnmarshalOwn(data []byte) error {
 func (m *M) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = M{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (m *M_Deep) UnmarshalOwn(data []byte) error {
 func (m *M_Deep) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = M_Deep{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -416,7 +416,7 @@ func (m *Whole) UnmarshalOwn(data []byte) error {
 func (m *Whole) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Whole) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Whole{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -835,7 +835,7 @@ func (m *Part) UnmarshalOwn(data []byte) error {
 func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Part{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1078,7 +1078,7 @@ func (m *Inner) UnmarshalOwn(data []byte) error {
 func (m *Inner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Inner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Inner{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1236,7 +1236,7 @@ func (m *Shared) UnmarshalOwn(data []byte) error {
 func (m *Shared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Shared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Shared{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1444,7 +1444,7 @@ func (m *PartlyShared) UnmarshalOwn(data []byte) error {
 func (m *PartlyShared) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *PartlyShared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = PartlyShared{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1657,7 +1657,7 @@ func (m *Chooser) UnmarshalOwn(data []byte) error {
 func (m *Chooser) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Chooser) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Chooser{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -1827,7 +1827,7 @@ func (m *Needs) UnmarshalOwn(data []byte) error {
 func (m *Needs) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Needs) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Needs{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -1991,7 +1991,7 @@ func (m *Tree) UnmarshalOwn(data []byte) error {
 func (m *Tree) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Tree) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Tree{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -23,7 +23,7 @@ func (m *Mixed) UnmarshalOwn(data []byte) error {
 func (m *Mixed) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Mixed) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Mixed{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -198,7 +198,7 @@ func (m *Owner) UnmarshalOwn(data []byte) error {
 func (m *Owner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Owner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Owner{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -273,7 +273,7 @@ func (m *Kept) UnmarshalOwn(data []byte) error {
 func (m *Kept) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Kept) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Kept{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -417,7 +417,7 @@ func (m *Part) UnmarshalOwn(data []byte) error {
 func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Part{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -29,7 +29,7 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -3499,7 +3499,7 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_NestedMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -3678,7 +3678,7 @@ func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_Data{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3840,7 +3840,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) err
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_MultiWordGroupField{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3998,7 +3998,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []b
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4190,7 +4190,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []b
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4337,7 +4337,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) erro
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto2_ExtensionWithOneof{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4511,7 +4511,7 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = ForeignMessageProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4656,7 +4656,7 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = GroupField{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4798,7 +4798,7 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = UnknownToTestAllTypes{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5100,7 +5100,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error 
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = UnknownToTestAllTypes_OptionalGroup{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5245,7 +5245,7 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = NullHypothesisProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5369,7 +5369,7 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = EnumOnlyProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5483,7 +5483,7 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = OneStringProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5650,7 +5650,7 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = ProtoWithKeywords{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5850,7 +5850,7 @@ func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllRequiredTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllRequiredTypesProto2{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -6679,7 +6679,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) e
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllRequiredTypesProto2_NestedMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -6883,7 +6883,7 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllRequiredTypesProto2_Data{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -7046,7 +7046,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -7247,7 +7247,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
+	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
 		return err
@@ -7396,7 +7396,7 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7626,7 +7626,7 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof_A1{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7746,7 +7746,7 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof_A2{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7866,7 +7866,7 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof_A3{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7986,7 +7986,7 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof_A4{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8106,7 +8106,7 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestLargeOneof_A5{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -31,7 +31,7 @@ func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto3{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3548,7 +3548,7 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 }
 
 func (m *TestAllTypesProto3_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = TestAllTypesProto3_NestedMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3711,7 +3711,7 @@ func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = ForeignMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3841,7 +3841,7 @@ func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = NullHypothesisProto3{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3965,7 +3965,7 @@ func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = EnumOnlyProto3{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

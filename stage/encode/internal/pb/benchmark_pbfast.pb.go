@@ -22,7 +22,7 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Benchmark{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -339,7 +339,7 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = EmbeddedMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -431,7 +431,7 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Map{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -560,7 +560,7 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = EnumMessage{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -21,7 +21,7 @@ func (m *Notice) UnmarshalOwn(data []byte) error {
 func (m *Notice) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Notice) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Notice{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -262,7 +262,7 @@ func (m *NoticePart) UnmarshalOwn(data []byte) error {
 func (m *NoticePart) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NoticePart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = NoticePart{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -37,7 +37,7 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Tiny{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -21,7 +21,7 @@ func (m *Blob) UnmarshalOwn(data []byte) error {
 func (m *Blob) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Blob) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Blob{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

@@ -21,7 +21,7 @@ func (m *NoticeNew) UnmarshalOwn(data []byte) error {
 func (m *NoticeNew) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NoticeNew) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = NoticeNew{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -153,7 +153,7 @@ func (m *NoticeNewPart) UnmarshalOwn(data []byte) error {
 func (m *NoticeNewPart) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NoticeNewPart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = NoticeNewPart{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

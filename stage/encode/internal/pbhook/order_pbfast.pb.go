@@ -22,7 +22,7 @@ func (m *Order) UnmarshalOwn(data []byte) error {
 func (m *Order) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Order{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -320,7 +320,7 @@ func (m *Money) UnmarshalOwn(data []byte) error {
 func (m *Money) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Money{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -385,7 +385,7 @@ func (m *Customer) UnmarshalOwn(data []byte) error {
 func (m *Customer) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Customer{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -500,7 +500,7 @@ func (m *Address) UnmarshalOwn(data []byte) error {
 func (m *Address) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Address{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -577,7 +577,7 @@ func (m *LineItem) UnmarshalOwn(data []byte) error {
 func (m *LineItem) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = LineItem{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }

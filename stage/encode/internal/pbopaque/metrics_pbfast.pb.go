@@ -21,7 +21,7 @@ func (m *Metrics) UnmarshalOwn(data []byte) error {
 func (m *Metrics) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	*m = Metrics{}
+	m.Reset()
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
