@@ -158,13 +158,18 @@ func TestSizesOfNestedExtensions(t *testing.T) {
 		if err := proto.Unmarshal(nested(depth, c.tag, c.group), m); err != nil {
 			t.Fatal(err)
 		}
-		asked = 0
-		if data, err := m.MarshalAppend(nil); err != nil || len(data) != proto.Size(m) {
-			t.Fatal(name, err)
-		}
-		t.Logf("%s: %d sizes of %d levels", name, asked, depth)
-		if asked > 5*depth {
-			t.Errorf("%s: %d sizes are asked for of %d levels", name, asked, depth)
+		for way, encode := range map[string]func() ([]byte, error){
+			"MarshalAppend":     func() ([]byte, error) { return m.MarshalAppend(nil) },
+			"deterministically": func() ([]byte, error) { return proto.MarshalOptions{Deterministic: true}.Marshal(m) },
+		} {
+			asked = 0
+			if data, err := encode(); err != nil || len(data) != proto.Size(m) {
+				t.Fatal(name, err)
+			}
+			t.Logf("%s, %s: %d sizes of %d levels", name, way, asked, depth)
+			if asked > 5*depth {
+				t.Errorf("%s, %s: %d sizes are asked for of %d levels", name, way, asked, depth)
+			}
 		}
 	}
 }

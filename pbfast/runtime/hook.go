@@ -49,6 +49,10 @@ func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
 func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
+	lazy := sync.OnceValue(func() bool {
+		var m M
+		return canBeLazy(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})
+	})
 	fast := &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := messageOf[M](in.Message, state)
@@ -57,6 +61,9 @@ func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whol
 				return protoiface.SizeOutput{}
 			}
 			n, ok := cachedSize(cache, in.Flags)
+			if !ok && in.Flags&protoiface.MarshalDeterministic != 0 && lazy() {
+				return Original(in.Message).Size(in)
+			}
 			if !ok {
 				n = m.SizeOf()
 				cacheSize(cache, n)
@@ -93,6 +100,22 @@ func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whol
 		}
 	}
 	return fast
+}
+
+// canBeLazy says whether protobuf-go may have left some of a message undecoded: it may then be
+// shorter when it is encoded deterministically, which only protobuf-go's own Size knows.
+func canBeLazy(m protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
+	if seen[m.FullName()] {
+		return false
+	}
+	seen[m.FullName()] = true
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		if lazy, ok := f.(interface{ IsLazy() bool }); ok && lazy.IsLazy() || f.Message() != nil && canBeLazy(f.Message(), seen) {
+			return true
+		}
+	}
+	return m.ExtensionRanges().Len() > 0 // what is in them can be anything
 }
 
 // stateOf is how a protoreflect.Message begins whose address is its message's: what protobuf-go

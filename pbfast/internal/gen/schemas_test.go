@@ -179,6 +179,17 @@ func broken() [][]*fileProto {
 	open.Dependency = []string{hybrid.GetName()}
 	out = append(out, []*fileProto{hybrid, open})
 
+	// Fields that are decoded lazily, in messages left to protobuf-go within one that is not.
+	lazily := func(f *fieldProto) *fieldProto {
+		f.Options = &descriptorpb.FieldOptions{Lazy: proto.Bool(true)}
+		return f
+	}
+	out = append(out, []*fileProto{newFile("lazy", "a", "editions", gofeaturespb.GoFeatures_API_OPAQUE,
+		messageOf("Leaf", fieldOf("number", 1, tInt32, "")),
+		messageOf("Inner", lazily(fieldOf("leaf", 1, tMessage, ".lazy.p_a.Leaf"))),
+		messageOf("Outer", fieldOf("inner", 1, tMessage, ".lazy.p_a.Inner"), lazily(fieldOf("leaf", 2, tMessage, ".lazy.p_a.Leaf"))),
+		messageOf("Root", fieldOf("outer", 1, tMessage, ".lazy.p_a.Outer")))})
+
 	// Messages with two fields each of the next: 2^40 ways through them.
 	var deep []*messageProto
 	for k := range 40 {
