@@ -235,3 +235,19 @@ func TestStaleSize(t *testing.T) {
 		}
 	}
 }
+
+// protobuf-go starts to count anew at an unknown group, within one that is known too.
+func TestUnknownGroupsInAGroup(t *testing.T) {
+	groups := func(levels int, number protowire.Number, inner []byte) []byte {
+		data := append(bytes.Repeat(protowire.AppendTag(nil, number, protowire.StartGroupType), levels), inner...)
+		return append(data, bytes.Repeat(protowire.AppendTag(nil, number, protowire.EndGroupType), levels)...)
+	}
+	for levels := 9_999; levels <= 10_002; levels++ {
+		compare(t, new(proto2.TestAllTypesProto2), nil, nil, groups(1, 201, groups(levels, 900, nil)))
+	}
+	open := groups(1, 201, groups(2, 900, nil))
+	for n := range open {
+		compare(t, new(proto2.TestAllTypesProto2), nil, nil, open[:n])
+		compare(t, new(proto2.TestAllTypesProto2), nil, nil, append(bytes.Clone(open[:n]), open[n+1:]...))
+	}
+}

@@ -21,7 +21,7 @@ func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
 // messages in m may be nested. The field is not copied: it may hold others that come here, and so
 // on, and copies of what is left at each level would take memory of the length's square.
 func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth int) int {
-	j := Skip(p, i, tag)
+	j := fieldEnd(p, i, tag)
 	if j < 0 {
 		return j
 	}
@@ -39,6 +39,33 @@ func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth i
 		return failed
 	}
 	return j
+}
+
+// fieldEnd is Skip for what protobuf-go decodes next. It does not look at the numbers at which
+// groups end, nor at how deep they are: protobuf-go does, and counts anew at each unknown one.
+func fieldEnd(p []byte, i int, tag uint64) int {
+	if protowire.Type(tag&7) != protowire.StartGroupType {
+		return Skip(p, i, tag)
+	}
+	for open := 1; open > 0; {
+		number, wire, n := protowire.ConsumeTag(p[i:])
+		if n < 0 {
+			return malformed
+		}
+		i += n
+		switch wire {
+		case protowire.StartGroupType:
+			open++
+		case protowire.EndGroupType:
+			open--
+		default:
+			if n = protowire.ConsumeFieldValue(number, wire, p[i:]); n < 0 {
+				return malformed
+			}
+			i += n
+		}
+	}
+	return i
 }
 
 // A resolver finds extensions, as protoiface.UnmarshalInput has it.
