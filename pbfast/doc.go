@@ -20,11 +20,13 @@
 //	UnmarshalAlias([]byte) error               sets it; strings and bytes are parts of the input
 //	UnmarshalReuse([]byte) error               the same, into memory that the message holds already
 //
-// UnmarshalReuse is there with the plug-in's parameter reuse. It overwrites what the message holds,
-// so no part of that may be in use elsewhere, nor be in the message twice. With names=vt there are
-// vtprotobuf's methods too: MarshalVT and its like do not look for required fields,
-// MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and UnmarshalVTUnsafe
-// leaves strings and bytes as parts of the input. All parameters are in docs/pbfast.md.
+// MarshalAppend may write over all of the capacity of the slice that it is given, beyond what it
+// appends too. UnmarshalReuse is there with the plug-in's parameter reuse. It overwrites what the
+// message holds, so no part of that may be in use elsewhere, nor be in the message twice. With
+// names=vt there are vtprotobuf's methods too: MarshalVT and its like do not look for required
+// fields, MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and
+// UnmarshalVTUnsafe leaves strings and bytes as parts of the input. All parameters are in
+// docs/pbfast.md.
 package pbfast
 
 import (

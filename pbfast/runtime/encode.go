@@ -10,8 +10,8 @@ import (
 )
 
 // smallBytes is how much of a message is written before its size is computed. A shorter message is
-// written at the end of the buffer and moved down once; for a longer one the size says where to
-// write.
+// written at the end of the buffer's spare bytes, which the caller's slice may have, and moved down
+// once; for a longer one the size says where to write.
 const smallBytes = 4096
 
 // An Encoder holds the state of one encoding.
