@@ -121,10 +121,33 @@ func Foreign[T any, M interface {
 	if m == nil {
 		m = new(T)
 	}
-	return m, d.foreign(p, i, depth, m)
+	return m, d.foreign(p, i, depth, m, d.resolver())
 }
 
-func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message) int {
+// DeepForeign is Foreign for a message that can hold extensions: one of them may be the message
+// around it, and so on. protobuf-go decodes nothing lazily with a resolver that is not its own.
+func DeepForeign[T any, M interface {
+	*T
+	proto.Message
+}](d *Decoder, p []byte, i, depth int, m M) (M, int) {
+	if m == nil {
+		m = new(T)
+	}
+	r := d.resolver()
+	if !Hooked(m) {
+		r = withDepth(r, depth-1)
+	}
+	return m, d.foreign(p, i, depth, m, r)
+}
+
+func (d *Decoder) resolver() resolver {
+	if d.in == nil {
+		return nil
+	}
+	return d.in.Resolver
+}
+
+func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message, r resolver) int {
 	v, i := chunk(p, i)
 	if i < 0 {
 		return i
@@ -138,9 +161,7 @@ func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message) int {
 		DiscardUnknown: d.flags()&protoiface.UnmarshalDiscardUnknown != 0,
 		NoLazyDecoding: d.flags()&protoiface.UnmarshalNoLazyDecoding != 0,
 		RecursionLimit: depth,
-	}
-	if d.in != nil {
-		o.Resolver = d.in.Resolver
+		Resolver:       r,
 	}
 	if err := o.Unmarshal(v, m); err != nil {
 		d.err = err

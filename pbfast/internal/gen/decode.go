@@ -197,6 +197,9 @@ func (g *generator) slot(msg *message, f *field, name string) {
 // nil. It returns the message with the index after it.
 func (g *generator) into(f *field, target string) string {
 	if g.model.local(f) == nil {
+		if reaches(f.Message, extensible) {
+			return g.e("$DeepForeign(d, p, i, depth, %s)", target)
+		}
 		return g.e("$Foreign(d, p, i, depth, %s)", target)
 	}
 	return target + ".pbfastDecode(d.Part(p, i, depth))"

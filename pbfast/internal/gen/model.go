@@ -179,7 +179,7 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 }
 
 func newMessage(file *protogen.File, msg *protogen.Message, options Options) *message {
-	m := &message{Message: msg, file: file, ext: msg.Desc.ExtensionRanges().Len() > 0}
+	m := &message{Message: msg, file: file, ext: extensible(msg)}
 	for _, f := range msg.Fields {
 		field := newField(f)
 		if mode, ok := options.Text[f.Desc.FullName()]; ok {
@@ -349,6 +349,13 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 
 // needsInit says whether a message can lack required fields.
 func (m *model) needsInit(msg *protogen.Message) bool {
+	return reaches(msg, func(msg *protogen.Message) bool { return extensible(msg) || msg.Desc.RequiredNumbers().Len() > 0 })
+}
+
+func extensible(msg *protogen.Message) bool { return msg.Desc.ExtensionRanges().Len() > 0 }
+
+// reaches says whether something holds for a message or for one that can be within it.
+func reaches(msg *protogen.Message, holds func(*protogen.Message) bool) bool {
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(*protogen.Message) bool
 	walk = func(msg *protogen.Message) bool {
@@ -356,10 +363,7 @@ func (m *model) needsInit(msg *protogen.Message) bool {
 			return false
 		}
 		seen[msg.Desc.FullName()] = true
-		if msg.Desc.ExtensionRanges().Len() > 0 || msg.Desc.RequiredNumbers().Len() > 0 {
-			return true
-		}
-		return slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
+		return holds(msg) || slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
 			return f.Message != nil && walk(f.Message)
 		})
 	}

@@ -2354,7 +2354,7 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			}
 			*m.FieldName18__, i = runtime.Int[int32](p, i)
 		case 0xfa2:
-			m.MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.MessageSetCorrect)
+			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -3824,7 +3824,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 			*m.FieldName18__, i = runtime.Int[int32](p, i)
 		case 0xfa2:
-			m.MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.MessageSetCorrect)
+			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)

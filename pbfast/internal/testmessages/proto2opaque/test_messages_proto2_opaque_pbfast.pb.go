@@ -2157,7 +2157,7 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
 		case 0xfa2:
-			m.xxx_hidden_MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
+			m.xxx_hidden_MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)
@@ -3466,7 +3466,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.xxx_hidden_FieldName18__, i = runtime.Int[int32](p, i)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
 		case 0xfa2:
-			m.xxx_hidden_MessageSetCorrect, i = runtime.Foreign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
+			m.xxx_hidden_MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.xxx_hidden_MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				i = d.Fallback(p, i, tag, m, depth)
