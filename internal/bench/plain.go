@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -61,7 +62,7 @@ func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	b := &lab.Batch{CPUNS: -1, Counters: map[string]float64{}}
 	for _, v := range results[0].Values {
 		total := v.Value * float64(n)
-		if total-total != 0 { // JSON has no infinities
+		if math.IsNaN(total) || math.IsInf(total, 0) { // JSON has neither
 			continue
 		}
 		switch v.Unit {

@@ -466,9 +466,10 @@ func TestProofOutlivesALateWriter(t *testing.T) {
 	}
 }
 
-// An exchange that another protocol made twice is not one that is kept.
-func TestExchangeKeepsItsConnection(t *testing.T) {
-	p, err := NewProtocol("proto=http2")
+// dialed is an exchange with a server of its own.
+func dialed(t *testing.T, protocol string) (*Exchange, *greeter.Process) {
+	t.Helper()
+	p, err := NewProtocol(protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,12 +477,18 @@ func TestExchangeKeepsItsConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Kill()
+	t.Cleanup(server.Kill)
 	x, err := p.Dial(t.Context(), nil, server.Addr, server.Done())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Close()
+	t.Cleanup(func() { _ = x.Close() })
+	return x, server
+}
+
+// A connection that HTTP/2 made twice is not one that is kept.
+func TestExchangeKeepsItsConnection(t *testing.T) {
+	x, server := dialed(t, "proto=http2")
 	call := func() error { return x.Call([]byte("hello"), func([]byte) error { return nil }) }
 	if err := call(); err != nil {
 		t.Fatal(err)
@@ -498,21 +505,8 @@ func TestExchangeKeepsItsConnection(t *testing.T) {
 
 // An exchange outlives it too.
 func TestExchangeOutlivesALateWriter(t *testing.T) {
-	p, err := NewProtocol("proto=http1")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, keeps := range []bool{true, false} {
-		server, err := greeter.Start(t.Context(), p.Server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Kill()
-		x, err := p.Dial(t.Context(), nil, server.Addr, server.Done())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer x.Close()
+		x, server := dialed(t, "proto=http1")
 		tr, late := writesLate(x.client)
 		tr.DisableKeepAlives = !keeps
 		call := func() error { return x.Call([]byte("hello"), func([]byte) error { return nil }) }
@@ -526,7 +520,7 @@ func TestExchangeOutlivesALateWriter(t *testing.T) {
 		if c, err := server.Counters(); err != nil || c.Conns < 2 {
 			t.Errorf("keeps %v: %d connections, want 2 at least; %v", keeps, c.Conns, err)
 		}
-		if err = x.Proven(server.Counters, call); keeps && err != nil {
+		if err := x.Proven(server.Counters, call); keeps && err != nil {
 			t.Error(err)
 		} else if !keeps {
 			wantError(t, err, "2 connections and 2 TLS handshakes, want one that is kept")
