@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hbollon/go-edlib"
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
@@ -155,9 +156,9 @@ func nearest(s string, known []string) []string {
 	var near []candidate
 	for _, word := range known {
 		w := strings.ToLower(word)
-		d := edits(s, w)
+		d := edlib.OSADamerauLevenshteinDistance(s, w)
 		if _, value, ok := strings.Cut(w, "="); ok && !strings.Contains(s, "=") {
-			d = min(d, edits(s, value))
+			d = min(d, edlib.OSADamerauLevenshteinDistance(s, value))
 		}
 		if d <= max(1, len(s)/4) || (len(s) >= 3 && strings.Contains(w, s)) {
 			near = append(near, candidate{word, d})
@@ -169,31 +170,6 @@ func nearest(s string, known []string) []string {
 		words = append(words, c.word)
 	}
 	return words
-}
-
-// edits is the distance in bytes: those left out, put in, changed, or swapped with their neighbour
-// (the optimal string alignment distance).
-func edits(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		for j := range d[i] {
-			d[i][j] = max(i, j) // right where one of them is 0
-		}
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			changed := d[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				changed++
-			}
-			d[i][j] = min(changed, d[i-1][j]+1, d[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }
 
 // sample is what patterns for the entries look like.

@@ -151,17 +151,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestNearestIsSymmetricEnough(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := rapid.StringMatching(`[a-z]{0,8}`).Draw(t, "a")
-		b := rapid.StringMatching(`[a-z]{0,8}`).Draw(t, "b")
-		d := edits(a, b)
-		if d != edits(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
-			t.Fatalf("edits(%q, %q) = %d", a, b, d)
-		}
-	})
-}
-
 func TestPlanFitsTheBudget(t *testing.T) {
 	entries := Entries(suites())
 	long := NewPlan(entries, time.Hour)

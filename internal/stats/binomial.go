@@ -3,7 +3,7 @@ package stats
 import (
 	"math"
 
-	"github.com/aclements/go-moremath/mathx"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // ClopperPearson returns the exact interval for the probability of an event that was
@@ -22,22 +22,10 @@ func ClopperPearson(k, n int, confidence float64) (low, high float64) {
 	tail := (1 - confidence) / 2
 	low, high = 0, 1
 	if k > 0 {
-		low = bisect(0, 1, func(p float64) bool { return mathx.BetaInc(p, float64(k), float64(n-k+1)) < tail })
+		low = mathext.InvRegIncBeta(float64(k), float64(n-k+1), tail)
 	}
 	if k < n {
-		high = bisect(0, 1, func(p float64) bool { return mathx.BetaInc(p, float64(k+1), float64(n-k)) < 1-tail })
+		high = mathext.InvRegIncBeta(float64(k+1), float64(n-k), 1-tail)
 	}
 	return low, high
-}
-
-// bisect is where, between two values, below is no longer true. 60 halvings exhaust a float64.
-func bisect(low, high float64, below func(float64) bool) float64 {
-	for range 60 {
-		if middle := (low + high) / 2; below(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return (low + high) / 2
 }

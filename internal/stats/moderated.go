@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Grouped is a row's differences between two programs, in groups that each share an offset: blocks
@@ -97,33 +98,25 @@ func shrunkTo(logs, degrees []float64) (prior, variance float64) {
 	}
 	e, chance := make([]float64, len(logs)), 0.0
 	for i, d := range degrees {
-		e[i] = logs[i] - digamma(d/2) + math.Log(d/2)
-		chance += trigamma(d/2) / float64(len(degrees))
+		e[i] = logs[i] - mathext.Digamma(d/2) + math.Log(d/2)
+		chance += mathext.Zeta(2, d/2) / float64(len(degrees))
 	}
 	beyond := stats.Variance(e) - chance
 	prior = most
-	if beyond > 0 { // the inverse of trigamma, by bisection of its logarithm
-		prior = 2 * math.Exp(bisect(-10, math.Log(most/2), func(log float64) bool { return trigamma(math.Exp(log)) > beyond }))
+	if beyond > 0 { // the inverse of trigamma, zeta of 2, by bisection of its logarithm
+		prior = 2 * math.Exp(bisect(-10, math.Log(most/2), func(log float64) bool { return mathext.Zeta(2, math.Exp(log)) > beyond }))
 	}
-	return prior, math.Exp(stats.Mean(e) + digamma(prior/2) - math.Log(prior/2))
+	return prior, math.Exp(stats.Mean(e) + mathext.Digamma(prior/2) - math.Log(prior/2))
 }
 
-// digamma is the derivative of the logarithm of the gamma function, for x > 0.
-//
-// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 6.3.5 and 6.3.18.
-func digamma(x float64) (sum float64) {
-	for ; x < 10; x++ {
-		sum -= 1 / x
+// bisect is where, between two values, below is no longer true. 60 halvings exhaust a float64.
+func bisect(low, high float64, below func(float64) bool) float64 {
+	for range 60 {
+		if middle := (low + high) / 2; below(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
 	}
-	y := 1 / (x * x)
-	return sum + math.Log(x) - 1/(2*x) - y*(1./12-y*(1./120-y/252))
-}
-
-// trigamma is its second derivative: 6.4.6 and 6.4.12.
-func trigamma(x float64) (sum float64) {
-	for ; x < 10; x++ {
-		sum += 1 / (x * x)
-	}
-	y := 1 / (x * x)
-	return sum + 1/x + y/2 + y/x*(1./6-y*(1./30-y/42))
+	return (low + high) / 2
 }

@@ -36,18 +36,6 @@ func moderated(g Grouped, level float64) (Shift, float64) {
 	return shifts[0], spreads[0]
 }
 
-// digamma and trigamma at 1 are minus Euler's constant and π²/6; at a half -γ-2·ln 2 and π²/2.
-func TestPolygamma(t *testing.T) {
-	const euler = 0.57721566490153286
-	for _, each := range []struct{ got, want float64 }{
-		{digamma(1), -euler}, {trigamma(1), math.Pi * math.Pi / 6}, {digamma(0.5), -euler - 2*math.Ln2}, {trigamma(0.5), math.Pi * math.Pi / 2},
-	} {
-		if math.Abs(each.got-each.want) > 1e-9 {
-			t.Errorf("%v, want %v", each.got, each.want)
-		}
-	}
-}
-
 // Of many rows with few groups, those whose variance is small by chance are not called changed more
 // often than is asked for, and a change is found that Student's test alone misses.
 func TestModeratedManyRows(t *testing.T) {
