@@ -28,7 +28,7 @@ type Conductor struct {
 	// 0. A calibration has hundreds; if it ends early, the first ones are finished.
 	Together int
 	// Save keeps the record; it is called before anything is measured, after blocks as
-	// often as its own time allows (see saver), and at the end. An error ends the run.
+	// often as its own time allows, and at the end. An error ends the run.
 	// Optional.
 	Save func(*record.Record) error
 	// Observe is told the run's progress, between batches, never during one. Optional.
@@ -64,7 +64,7 @@ var ErrInterrupted = errors.New("interrupted")
 // holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
-	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: start, lapped: start, before: rec.Run.Elapsed}
+	r := &run{Conductor: c, rec: rec, start: start, lapped: start, before: rec.Run.Elapsed}
 	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
@@ -88,7 +88,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 type run struct {
 	*Conductor
 	rec      *record.Record
-	saver    saver
+	saveDue  time.Time
 	all      []*runCase
 	cases    []*runCase // those that take turns now
 	start    time.Time
@@ -272,13 +272,23 @@ func Duty(rec *record.Record) float64 {
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-// save keeps the record, if that is due or must be.
+// save writes the record, which its file then holds whole, if that is due or must be. It takes
+// longer as the run grows: a run that is killed loses no more blocks than were measured in
+// savingRest times as long.
 func (r *run) save(must bool) error {
 	if !r.rec.Run.Complete {
 		r.rec.Run.Elapsed = r.elapsed()
 	}
-	return r.saver.write(r.rec, must)
+	begun := time.Now()
+	if r.Save == nil || !must && begun.Before(r.saveDue) {
+		return nil
+	}
+	err := r.Save(r.rec)
+	r.saveDue = time.Now().Add(savingRest * time.Since(begun))
+	return err
 }
+
+const savingRest = 50
 
 func (r *run) observe(cs *runCase, s Status) {
 	if r.Observe == nil {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"postage/record"
@@ -11,36 +12,37 @@ import (
 // blocks take, whatever the record grows to, and never are more blocks unwritten than were
 // measured in 50 times what a write takes.
 func TestSavingALongRun(t *testing.T) {
-	const blocks, block, write = 2000, 100 * time.Millisecond, 200 * time.Microsecond // a block
-	clock := time.Unix(0, 0)
-	var writing time.Duration
-	writes, written := 0, 0
-	rec := &record.Record{}
-	s := saver{now: func() time.Time { return clock }, save: func(rec *record.Record) error {
-		took := time.Duration(len(rec.Blocks)) * write
-		clock, writing = clock.Add(took), writing+took
-		writes, written = writes+1, len(rec.Blocks)
-		return nil
-	}}
-	if err := s.write(rec, true); err != nil {
-		t.Fatal(err)
-	}
-	for i := range blocks {
-		clock = clock.Add(block)
-		rec.Blocks = append(rec.Blocks, record.Block{Number: i + 1})
-		if err := s.write(rec, false); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		const blocks, block, write = 2000, 100 * time.Millisecond, 200 * time.Microsecond // a block
+		var writing time.Duration
+		writes, written := 0, 0
+		rec := &record.Record{}
+		r := &run{rec: rec, Conductor: &Conductor{Save: func(rec *record.Record) error {
+			took := time.Duration(len(rec.Blocks)) * write
+			time.Sleep(took)
+			writes, written, writing = writes+1, len(rec.Blocks), writing+took
+			return nil
+		}}}
+		if err := r.save(true); err != nil {
 			t.Fatal(err)
 		}
-		if i == 9 && written != 10 {
-			t.Errorf("%d of the first 10 blocks are written: a short run keeps every block", written)
+		for i := range blocks {
+			time.Sleep(block)
+			rec.Blocks = append(rec.Blocks, record.Block{Number: i + 1})
+			if err := r.save(false); err != nil {
+				t.Fatal(err)
+			}
+			if i == 9 && written != 10 {
+				t.Errorf("%d of the first 10 blocks are written: a short run keeps every block", written)
+			}
+			most := int(savingRest*time.Duration(len(rec.Blocks))*write/block) + 1
+			if lost := len(rec.Blocks) - written; lost > most {
+				t.Fatalf("after block %d, %d blocks are not written, more than %d", i+1, lost, most)
+			}
 		}
-		most := int(savingRest*time.Duration(len(rec.Blocks))*write/block) + 1
-		if lost := len(rec.Blocks) - written; lost > most {
-			t.Fatalf("after block %d, %d blocks are not written, more than %d", i+1, lost, most)
+		t.Logf("%d writes of %v in %v of blocks", writes, writing, blocks*block)
+		if limit := blocks * block / savingRest; writing > limit+write*blocks {
+			t.Errorf("writing took %v, more than %v", writing, limit)
 		}
-	}
-	t.Logf("%d writes of %v in %v of blocks", writes, writing, blocks*block)
-	if limit := blocks * block / savingRest; writing > limit+write*blocks {
-		t.Errorf("writing took %v, more than %v", writing, limit)
-	}
+	})
 }
