@@ -13,6 +13,8 @@ import (
 type heap struct {
 	// since is how many batches were run since the last collection.
 	since int
+	// rooms are the cycleBytes of its collections so far, in so many batches.
+	rooms, collected int64
 	// goroutines are those of a process whose contender has none, 0 where batches do not wait for
 	// more.
 	goroutines int
@@ -56,7 +58,7 @@ const (
 // batchesACycle batches away. It is called after a batch.
 func (h *heap) steer(b *Batch) {
 	if h.since++; b.Collections > 0 {
-		h.since = 0
+		h.since, h.rooms, h.collected = 0, h.rooms+cycleBytes(), h.collected+1
 	}
 	if live == nil || b.Bytes < leastGarbage || h.since != 1 {
 		return

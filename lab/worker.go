@@ -120,7 +120,7 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	answer.CollectionBytes = cycleBytes()
+	answer.CollectionBytes = w.heap.rooms / max(1, w.heap.collected)
 	fast, each := w.pieces.fast(w.count)
 	answer.FastNS, answer.FastEachNS = fast.Nanoseconds(), each
 	if h := w.latencies(); h != nil {
