@@ -18,12 +18,12 @@ import (
 )
 
 // A row and its baseline are measured alone in processesAlone pairs of processes, as one process
-// may cost a tenth more than the next, in short turns on each of two processors, as only these meet
+// may cost a tenth more than the next, in turns on each of two processors, as only these meet
 // the same machine.
 const (
 	processesAlone = 6
-	turnsAlone     = 50
-	plainFor       = 20 * time.Millisecond
+	turnsAlone     = 4
+	plainFor       = 500 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints

@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"postage/internal/proc"
@@ -10,10 +13,9 @@ import (
 )
 
 // Plain is what an operation of an entry and of its baseline cost in CPU time, in ns, where each is
-// alone: in a process of the record's world that does nothing but many operations in one go, with
-// no clock read between them. The two take turns on one processor, each for about so long a turn,
-// so that what slows it for a while slows both; the next turns are on the next processor. It is how
-// the costs of a record are checked (docs/method.md).
+// alone: in a process of the record's world that does nothing but many operations in one go. They
+// take turns of about so long on one processor, the next ones on the next processor, so that they
+// meet the same machine. It is how the costs of a record are checked (docs/method.md).
 func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base float64, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
@@ -31,22 +33,46 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 			if err != nil {
 				return 0, 0, fmt.Errorf("%s: %w", a.row, err)
 			}
-			a.ns += float64(answer.Batch.CPUNS) / float64(a.n)
+			for i, ns := range answer.FastEachNS {
+				a.parts = append(a.parts, plainPart{float64(answer.WitnessNS[i]), float64(ns) / float64(answer.N)})
+			}
 		}
 	}
-	return sides[0].ns / float64(turns), sides[1].ns / float64(turns), nil
+	row, base = alikeSlowed(sides[0].parts, sides[1].parts)
+	return row, base, nil
+}
+
+// plainPart is a part of a turn: what the witness took beside it, and an operation, in ns.
+type plainPart struct{ witness, ns float64 }
+
+// alikeSlowed is the mean of either side's parts in which the processor was as fast as it was in a
+// tenth of both: what slows a processor slows one kind of work more than another.
+func alikeSlowed(one, two []plainPart) (a, b float64) {
+	slowest := 0.0
+	for _, parts := range [][]plainPart{one, two} {
+		slices.SortFunc(parts, func(a, b plainPart) int { return cmp.Compare(a.witness, b.witness) })
+		slowest = max(slowest, 1.05*parts[len(parts)/10].witness)
+	}
+	mean := func(parts []plainPart) float64 {
+		sum, n := 0.0, 0
+		for ; n < len(parts) && parts[n].witness <= slowest; n++ {
+			sum += parts[n].ns
+		}
+		return sum / float64(n)
+	}
+	return mean(one), mean(two)
 }
 
 // alone is a contender in a plain process of its own.
 type alone struct {
 	row   string
 	child answerer
-	n     int     // operations of a turn
-	ns    float64 // an operation took in the turns, added up: one has a collection, the next none
+	n     int // operations of a turn
+	parts []plainPart
 }
 
-// alone starts and proves one, and warms it up, half a second, which does not count: what allocates
-// little would be in new memory for as long.
+// alone starts and proves one, and gives it a turn that does not count: what allocates little is in
+// new memory for half a second.
 func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, err error) {
 	if a.child, err = r.process(ctx, &e, 0); err != nil {
 		return a, err
@@ -57,15 +83,11 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 	}
 	if a.n = answer.N; err == nil {
-		_, err = a.child.ask(ctx, request{Op: opWarm, N: a.n, Pieces: answer.Pieces}, r.batchPatience(each))
-	}
-	if err == nil {
 		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err == nil {
-		operations := func(time float64) int { return max(1, int(float64(a.n)*time/float64(answer.Batch.WallNS))) }
-		_, err = a.child.ask(ctx, request{Op: opPlain, N: operations(5e8)}, r.batchPatience(time.Second))
-		a.n = operations(float64(each))
+		a.n = max(1, int(float64(a.n)*float64(each)/float64(max(1, answer.Batch.CPUNS))))
+		_, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err != nil {
 		a.child.Kill()
@@ -73,17 +95,54 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 	return a, err
 }
 
-// plain does n operations in one go, and takes the CPU time of the whole process. Collections fall
-// where they fall: one forced before would leave out half a one at the end of each turn.
-func (w *worker) plain(n int) (*Batch, error) {
+// plainParts are about as many as a turn of plain is looked at in.
+const plainParts = 250
+
+// plain does n operations in one go, and takes the CPU time of the whole process, in parts. Between
+// them a witness says how fast the processor is, a loop that is timed: it knows nothing of the
+// contender's time, or where its collections fall. The runtime likes to collect during system calls,
+// so no time is left out but what the witness takes.
+func (w *worker) plain(n int) (reply, error) {
+	answer := reply{Batch: &Batch{}, N: (n + plainParts - 1) / plainParts}
+	about := testify()
 	before, known := proc.CPU()
-	start := time.Now()
-	if err := w.instance.Run(n); err != nil {
-		return nil, err
-	}
-	after, _ := proc.CPU()
 	if !known {
-		return nil, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
+		return answer, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
-	return &Batch{WallNS: max(1, time.Since(start).Nanoseconds()), CPUNS: (after - before).Nanoseconds()}, nil
+	for left := n; left > 0; left -= answer.N {
+		if err := w.instance.Run(answer.N); err != nil {
+			return answer, err
+		}
+		next := testify()
+		after, _ := proc.CPU()
+		took := int64(after-before) - testimonies*next
+		answer.Batch.CPUNS += took
+		answer.FastEachNS = append(answer.FastEachNS, took)
+		answer.WitnessNS = append(answer.WitnessNS, max(about, next))
+		before, about = after, next
+	}
+	return answer, nil
+}
+
+// testimonies are how often the witness runs its loop, as a collection may have its turn in one.
+const testimonies = 3
+
+// testify is what a loop of additions takes, in ns, which fills the processor. Without calls or
+// memory it takes as long whatever was run before.
+func testify() int64 {
+	least := int64(math.MaxInt64)
+	for range testimonies {
+		start := time.Now()
+		additions(30_000)
+		least = min(least, time.Since(start).Nanoseconds())
+	}
+	return least
+}
+
+//go:noinline
+func additions(n uint64) (a, b, c, d uint64) {
+	for i := range n {
+		a, b, c, d = a+i, b^i, c-i, d|i
+	}
+	return a, b, c, d
 }

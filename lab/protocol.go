@@ -41,7 +41,8 @@ type reply struct {
 	// Metrics and Instrument answer open.
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
 	Instrument int                `json:"instrument,omitempty"`
-	// N and Pieces answer calibrate: the operations and pieces of a batch.
+	// N and Pieces answer calibrate: the operations and pieces of a batch. N answers plain, too:
+	// the operations of a part.
 	N      int `json:"n,omitempty"`
 	Pieces int `json:"pieces,omitempty"`
 	// Rounds answers warm: of so many such batches there are enough pieces, 0 if there are none.
@@ -58,9 +59,11 @@ type reply struct {
 	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
 	// 0 if there was none since the warm-up.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// FastNS and FastEachNS answer close: see [record.Series].
+	// FastNS and FastEachNS answer close: see [record.Series]. FastEachNS answers plain, too: the
+	// CPU time of the parts, and WitnessNS what the witness took beside each.
 	FastNS     int64   `json:"fast_ns,omitempty"`
 	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
+	WitnessNS  []int64 `json:"witness_ns,omitempty"`
 }
 
 // Batch is what one batch of operations cost.

@@ -81,8 +81,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
 	case opPlain:
-		b, err := w.plain(r.N)
-		return reply{Batch: b}, err
+		return w.plain(r.N)
 	case opSelf:
 		overhead, err := overheadNS()
 		return reply{OverheadNS: overhead}, err
