@@ -250,7 +250,7 @@ func (r *run) finish(ctx context.Context) {
 	if err != nil {
 		r.rec.Run.Warnings = append(r.rec.Run.Warnings, fmt.Sprintf("the instrument's own overhead was not measured: %v", err))
 	}
-	self.OverheadNS = answer.OverheadNS
+	self.OverheadNS = answer.Metrics["overhead-ns"]
 	r.rec.Run.Self = self
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -12,10 +13,9 @@ import (
 	"postage/record"
 )
 
-// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns, where each is
-// alone: in a process of the record's world that does nothing but many operations in one go. They
-// take turns of about so long on one processor, the next ones on the next processor, so that they
-// meet the same machine. It is how the costs of a record are checked (docs/method.md).
+// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns, each alone in
+// a process of the record's world that does nothing but many in one go. They take turns of about so
+// long on one processor, and on the next: they meet the same machine. It checks a record's costs.
 func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base float64, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
@@ -86,7 +86,7 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err == nil {
-		a.n = max(1, int(float64(a.n)*float64(each)/float64(max(1, answer.Batch.CPUNS))))
+		a.n = max(1, int(float64(a.n)*float64(each)/float64(answer.Batch.WallNS)))
 		_, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
 	}
 	if err != nil {
@@ -100,8 +100,8 @@ const plainParts = 250
 
 // plain does n operations in one go, and takes the CPU time of the whole process, in parts. Between
 // them a witness says how fast the processor is, a loop that is timed: it knows nothing of the
-// contender's time, or where its collections fall. The runtime likes to collect during system calls,
-// so no time is left out but what the witness takes.
+// contender's time, or where its collections fall. The runtime likes to collect in system calls, so
+// no time is left out but what the witness takes.
 func (w *worker) plain(n int) (reply, error) {
 	answer := reply{Batch: &Batch{}, N: (n + plainParts - 1) / plainParts}
 	about := testify()
@@ -110,14 +110,14 @@ func (w *worker) plain(n int) (reply, error) {
 		return answer, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
 	for left := n; left > 0; left -= answer.N {
+		start := time.Now()
 		if err := w.instance.Run(answer.N); err != nil {
 			return answer, err
 		}
+		answer.Batch.WallNS += max(1, time.Since(start).Nanoseconds())
 		next := testify()
 		after, _ := proc.CPU()
-		took := int64(after-before) - testimonies*next
-		answer.Batch.CPUNS += took
-		answer.FastEachNS = append(answer.FastEachNS, took)
+		answer.FastEachNS = append(answer.FastEachNS, int64(after-before)-testimonies*next)
 		answer.WitnessNS = append(answer.WitnessNS, max(about, next))
 		before, about = after, next
 	}
@@ -133,16 +133,16 @@ func testify() int64 {
 	least := int64(math.MaxInt64)
 	for range testimonies {
 		start := time.Now()
-		additions(30_000)
+		runtime.KeepAlive(additions(30_000))
 		least = min(least, time.Since(start).Nanoseconds())
 	}
 	return least
 }
 
-//go:noinline
-func additions(n uint64) (a, b, c, d uint64) {
+func additions(n uint64) uint64 {
+	var a, b, c, d uint64
 	for i := range n {
 		a, b, c, d = a+i, b^i, c-i, d|i
 	}
-	return a, b, c, d
+	return a + b + c + d
 }

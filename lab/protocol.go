@@ -38,7 +38,7 @@ type request struct {
 }
 
 type reply struct {
-	// Metrics and Instrument answer open.
+	// Metrics and Instrument answer open. Metrics answers self, too: the overhead.
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
 	Instrument int                `json:"instrument,omitempty"`
 	// N and Pieces answer calibrate: the operations and pieces of a batch. N answers plain, too:
@@ -52,8 +52,6 @@ type reply struct {
 	// Latency answers close, where the contender keeps latencies: a base64 HDR
 	// histogram (V2, compressed) of the block's batches, in nanoseconds.
 	Latency string `json:"latency,omitempty"`
-	// OverheadNS answers self.
-	OverheadNS float64 `json:"overhead_ns,omitempty"`
 	// Warnings answers close: what is to be told of the row.
 	Warnings []string `json:"warnings,omitempty"`
 	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,

@@ -84,7 +84,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		return w.plain(r.N)
 	case opSelf:
 		overhead, err := overheadNS()
-		return reply{OverheadNS: overhead}, err
+		return reply{Metrics: map[string]float64{"overhead-ns": overhead}}, err
 	case opClose:
 		return w.close()
 	}
