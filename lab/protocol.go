@@ -54,8 +54,8 @@ type reply struct {
 	Latency string `json:"latency,omitempty"`
 	// Warnings answers close: what is to be told of the row.
 	Warnings []string `json:"warnings,omitempty"`
-	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
-	// 0 if there was none since the warm-up.
+	// CollectionBytes answers close: the heap bytes allocated from one collection to the next, in
+	// the mean, 0 if no batch had one.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// FastNS and FastEachNS answer close: see [record.Series]. FastEachNS answers plain, too: the
 	// CPU time of the parts, and WitnessNS what the witness took beside each.

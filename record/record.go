@@ -167,8 +167,8 @@ type Series struct {
 	Latency string `json:"latency,omitempty"`
 	// Collections are the garbage collections that each batch began, nil in older records.
 	Collections []int64 `json:"collections,omitempty"`
-	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where
-	// the process had none.
+	// CollectionBytes are the heap bytes allocated from one collection to the next, in the mean, 0
+	// where no batch had one.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// Flags are of older records; nothing reads them.
 	Flags map[int]string `json:"flags,omitempty"`
