@@ -17,27 +17,18 @@ func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
 	if w.count > 1 {
 		run = func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }
 	}
-	b, err := timed(w.instance, n, run, &w.heap, w.instructions)
+	b, err := timed(w.instance, n, run, w.others, w.instructions)
 	if err == nil && run != nil {
 		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
 	}
-	if err == nil {
-		w.heap.steer(b)
-	}
 	return b, err
-}
-
-// Collect collects garbage, and uses up a part of the heap's next cycle.
-func (w *worker) Collect(_ context.Context, part float64) error {
-	w.heap.begin(part)
-	return nil
 }
 
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
 // time includes the rest of a collection that the batch began, which otherwise would run beside the
 // next contender's batch. run runs it, else instance.Run;
-// run, heap and instructions may be nil.
-func timed(instance Instance, n int, run func(time.Time) error, heap *heap, instructions *proc.Instructions) (*Batch, error) {
+// run and instructions may be nil; it waits for goroutines beyond others, unless that is 0.
+func timed(instance Instance, n int, run func(time.Time) error, others int, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -58,7 +49,7 @@ func timed(instance Instance, n int, run func(time.Time) error, heap *heap, inst
 	wall := time.Since(start)
 
 	awaitCollection()
-	if heap.othersWork() || collections() > uint64(memBefore.NumGC) {
+	if others > 0 && runtime.NumGoroutine() > others || collections() > uint64(memBefore.NumGC) {
 		settle() // sweeping follows a collection, during the next batches or while none runs
 	}
 	cpuAfter, _ := proc.CPUOfCode()

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -45,9 +46,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	if err := r.rounds(ctx, cs, seats, block.Number); err != nil {
 		return block, err
 	}
+	r.letRun(ctx, cs, seats)
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
-		s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
+		s.series.Latency = answer.Latency
+		s.series.CollectionBytes = cmp.Or(s.series.CollectionBytes, answer.CollectionBytes)
 		s.series.FastNS, s.series.FastEachNS = answer.FastNS, answer.FastEachNS
 		s.warn(answer.Warnings)
 		return err

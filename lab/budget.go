@@ -143,6 +143,7 @@ func (r *run) resume(cs *runCase) {
 const (
 	piecesApart  = 5
 	batchesApart = DefaultRounds
+	steadyRounds = 8
 )
 
 // balance gives the case's blocks the rounds with which a second narrows its intervals most: rounds
@@ -153,7 +154,7 @@ func (cs *runCase) balance(share time.Duration) {
 	if fixed <= 0 || round <= 0 {
 		return
 	}
-	apart, fewest := piecesApart, max(batchesACycle, cs.fewest) // each block is to see a collection
+	apart, fewest := piecesApart, max(steadyRounds, cs.fewest)
 	if cs.whole || cs.fewest == 0 {
 		apart = batchesApart
 	}

@@ -235,7 +235,7 @@ func TestRoundsComeBack(t *testing.T) {
 	entries := Entries([]Suite{suite})
 	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
 	rounds := roundsOfBlocks(rec)
-	if n := len(rounds); n < looks[0] || rounds[1] >= batchesACycle || rounds[n-1] < batchesACycle {
+	if n := len(rounds); n < looks[0] || rounds[1] >= steadyRounds || rounds[n-1] < steadyRounds {
 		t.Errorf("rounds a block: %v", rounds)
 	}
 }
@@ -248,7 +248,7 @@ func TestCalibratingIsNotExpectedAgain(t *testing.T) {
 	}}}}
 	entries := Entries([]Suite{suite})
 	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
-	if rounds := roundsOfBlocks(rec); len(rounds) < looks[0] || slices.Min(rounds) < batchesACycle {
+	if rounds := roundsOfBlocks(rec); len(rounds) < looks[0] || slices.Min(rounds) < steadyRounds {
 		t.Errorf("rounds a block: %v", rounds)
 	}
 }

@@ -109,16 +109,17 @@ type runCase struct {
 	// What its blocks took, those without figures too: a round, and all that is not rounds
 	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
-	once         time.Duration
-	rounds       int       // of its next block
-	fewest       int       // rounds for the pieces of its batches
-	whole        bool      // some batches are not timed in pieces
-	halfWidth    float64   // at the last look
-	looked       int       // how many blocks it then had
-	slower       float64   // than estimated, as blocks of other cases were
-	waits        bool      // until time remains
-	served       bool      // the server is there that it needs, if it needs one
-	last         time.Time // when its last block ended
+	once, let    time.Duration // and for how long those slow to allocate were let run, in all
+	witness      float64       // at its best, in ns
+	rounds       int           // of its next block
+	fewest       int           // rounds for the pieces of its batches
+	whole        bool          // some batches are not timed in pieces
+	halfWidth    float64       // at the last look
+	looked       int           // how many blocks it then had
+	slower       float64       // than estimated, as blocks of other cases were
+	waits        bool          // until time remains
+	served       bool          // the server is there that it needs, if it needs one
+	last         time.Time     // when its last block ended
 	done         bool
 	back         int // blocks that it came back for when it was done
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 func (w *worker) calibrate(target time.Duration) (reply, error) {
 	least := leastOps(w.instance)
 	n, err := calibrate(target, least, w.value, func(n int) (*Batch, error) {
-		b, err := timed(w.instance, n, nil, nil, nil)
+		b, err := timed(w.instance, n, nil, 0, nil)
 		if err == nil && w.value != record.ValueWall && b.CPUNS > b.WallNS/mostWaited {
 			b.WallNS = b.CPUNS // others may have the processor for most of the time
 		}
@@ -31,7 +32,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	}
 	var p pieces // fast ones are found even while something else disturbs every batch
 	for range calibrating {
-		if _, err := timed(w.instance, n, func(start time.Time) error { return p.run(w.instance, n, count, start) }, nil, nil); err != nil {
+		if _, err := timed(w.instance, n, func(start time.Time) error { return p.run(w.instance, n, count, start) }, 0, nil); err != nil {
 			return reply{}, err
 		}
 		p.keep(n, count, repeats, true)
@@ -46,27 +47,27 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 // which the clock readings between their pieces would not show: each one has, as the runtime too
 // has goroutines that work at times, such as after a collection.
 func (w *worker) hasOthers(n int) bool {
-	samples := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
-	read := func() (created, scheduled, collections uint64) {
+	samples := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}}
+	read := func() (created, scheduled uint64) {
 		metrics.Read(samples)
 		for _, count := range samples[1].Value.Float64Histogram().Counts {
 			scheduled += count
 		}
-		return samples[0].Value.Uint64(), scheduled, samples[2].Value.Uint64()
+		return samples[0].Value.Uint64(), scheduled
 	}
 	has := false
+	runtime.GC() // collecting and sweeping has goroutines of its own
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for range calibrating {
-		created, scheduled, collections := read()
+		created, scheduled := read()
 		for range mostPieces {
 			if w.instance.Run(max(1, n/mostPieces)) != nil {
 				return false // the next batch says so
 			}
 		}
-		createdAfter, scheduledAfter, collectionsAfter := read()
-		if collectionsAfter == collections { // collecting has goroutines of its own
-			if has = createdAfter > created || scheduledAfter > scheduled+othersSeen; !has {
-				break
-			}
+		createdAfter, scheduledAfter := read()
+		if has = createdAfter > created || scheduledAfter > scheduled+othersSeen; !has {
+			break
 		}
 	}
 	return has

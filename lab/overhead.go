@@ -14,7 +14,7 @@ func overheadNS() (float64, error) {
 	const n, times = 10_000, 101
 	var through, bare []float64
 	for range times {
-		b, err := timed(empty{}, n, nil, nil, nil)
+		b, err := timed(empty{}, n, nil, 0, nil)
 		if err != nil {
 			return 0, err
 		}

@@ -29,34 +29,105 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 		for i := range sides {
 			a := &sides[i]
 			r.assign(a.child, turn)
-			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
+			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: 250}, r.batchPatience(each))
 			if err != nil {
 				return 0, 0, fmt.Errorf("%s: %w", a.row, err)
 			}
-			for i, ns := range answer.FastEachNS {
-				a.parts = append(a.parts, plainPart{float64(answer.WitnessNS[i]), float64(ns) / float64(answer.N)})
-			}
+			a.parts = append(a.parts, answer.Parts...)
 		}
 	}
 	row, base = alikeSlowed(sides[0].parts, sides[1].parts)
 	return row, base, nil
 }
 
-// plainPart is a part of a turn: what the witness took beside it, and an operation, in ns.
-type plainPart struct{ witness, ns float64 }
+// letRun has contenders run in one go after a block's rounds, one after the other, where one of the
+// case allocates: those that do for a cycle of collections each, as what garbage costs shows where
+// nothing waits for the end of a collection; those that do not for two batches, after two. Those
+// that are slow to allocate are not where they took more than a fifth of the case's time.
+func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
+	world := r.rec.Run.World
+	if world == nil || world.LiveHeap == 0 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= leastLetRun }) {
+		return
+	}
+	blocks := time.Duration(len(cs.fixed))
+	for _, s := range seats {
+		bytes, q := s.allocates(), request{Op: opPlain, N: 4 * s.row.N, Pieces: 32}
+		none, slow := bytes < int64(s.row.N), bytes < fastAllocated
+		switch {
+		case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
+			continue
+		case !none:
+			batches := int(5 * world.LiveHeap / bytes) // a cycle has less than two times what lives
+			q.N, q.Pieces, q.Cycle = batches*s.row.N, 8*batches, true
+		}
+		began := time.Now()
+		answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
+		if none {
+			answer.Parts = answer.Parts[len(answer.Parts)/2:]
+		} else if s.series.CollectionBytes = bytes * int64(len(answer.Parts)*answer.N) / int64(s.row.N); slow {
+			cs.let += time.Since(began)
+		}
+		s.series.PlainNS, s.err = cs.notSlowed(answer.Parts), err
+	}
+	r.lap("letting run")
+}
+
+// What a batch allocates for a cycle that takes less than about a third of a second, and four.
+const fastAllocated, leastLetRun = 768 << 10, 64 << 10
+
+// allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
+func (s *seat) allocates() int64 {
+	if s.err != nil || !inWorld(s.entry) || s.row.Instrument != instrument {
+		return -1
+	}
+	return slices.Sorted(slices.Values(s.series.Bytes))[len(s.series.Bytes)/2]
+}
+
+// notSlowed is what an operation takes at the speed that the processor had at its best in the
+// case's blocks, by the witness; 0 if most parts were slowed. At its best is in a tenth of parts.
+func (cs *runCase) notSlowed(parts []plainPart) float64 {
+	if len(parts) == 0 {
+		return 0
+	}
+	best := slices.SortedFunc(slices.Values(parts), byWitness)[len(parts)/10].Witness
+	cs.witness = min(cmp.Or(cs.witness, best), best)
+	sum, slowed := 0.0, 0
+	for _, p := range parts {
+		if slow := p.Witness / cs.witness; slow > witnessed {
+			p.NS, slowed = p.NS/slow, slowed+1
+		}
+		sum += p.NS
+	}
+	if 2*slowed > len(parts) {
+		return 0
+	}
+	return sum / float64(len(parts))
+}
+
+// witnessed is how many times as long as at its best a witness takes by chance.
+const witnessed = 1.05
+
+// plainPart is a part of what was done in one go: what the witness took beside it, and the CPU time
+// of an operation, in ns.
+type plainPart struct {
+	Witness float64 `json:"witness"`
+	NS      float64 `json:"ns"`
+}
+
+func byWitness(a, b plainPart) int { return cmp.Compare(a.Witness, b.Witness) }
 
 // alikeSlowed is the mean of either side's parts in which the processor was as fast as it was in a
 // tenth of both: what slows a processor slows one kind of work more than another.
 func alikeSlowed(one, two []plainPart) (a, b float64) {
 	slowest := 0.0
 	for _, parts := range [][]plainPart{one, two} {
-		slices.SortFunc(parts, func(a, b plainPart) int { return cmp.Compare(a.witness, b.witness) })
-		slowest = max(slowest, 1.05*parts[len(parts)/10].witness)
+		slices.SortFunc(parts, byWitness)
+		slowest = max(slowest, witnessed*parts[len(parts)/10].Witness)
 	}
 	mean := func(parts []plainPart) float64 {
 		sum, n := 0.0, 0
-		for ; n < len(parts) && parts[n].witness <= slowest; n++ {
-			sum += parts[n].ns
+		for ; n < len(parts) && parts[n].Witness <= slowest; n++ {
+			sum += parts[n].NS
 		}
 		return sum / float64(n)
 	}
@@ -83,11 +154,11 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 		answer, err = a.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 	}
 	if a.n = answer.N; err == nil {
-		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
+		answer, err = a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: 1}, r.batchPatience(each))
 	}
 	if err == nil {
 		a.n = max(1, int(float64(a.n)*float64(each)/float64(answer.Batch.WallNS)))
-		_, err = a.child.ask(ctx, request{Op: opPlain, N: a.n}, r.batchPatience(each))
+		_, err = a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: 1}, r.batchPatience(each))
 	}
 	if err != nil {
 		a.child.Kill()
@@ -95,31 +166,38 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 	return a, err
 }
 
-// plainParts are about as many as a turn of plain is looked at in.
-const plainParts = 250
-
-// plain does n operations in one go, and takes the CPU time of the whole process, in parts. Between
+// plain does operations in one go, and takes the CPU time of the whole process, in parts. Between
 // them a witness says how fast the processor is, a loop that is timed: it knows nothing of the
 // contender's time, or where its collections fall. The runtime likes to collect in system calls, so
-// no time is left out but what the witness takes.
-func (w *worker) plain(n int) (reply, error) {
-	answer := reply{Batch: &Batch{}, N: (n + plainParts - 1) / plainParts}
-	about := testify()
-	before, known := proc.CPU()
-	if !known {
+// no time is left out but what the witness takes. Of a cycle it has no parts if that did not end.
+func (w *worker) plain(q request) (reply, error) {
+	answer := reply{Batch: &Batch{}, N: max(leastOps(w.instance), (q.N+q.Pieces-1)/q.Pieces)}
+	about, cycles, ended := testify(), collections(), uint64(0)
+	before, known := proc.CPUOfCode()
+	if _, ok := w.instance.(Prepared); q.Cycle && (ok || !known) {
+		return answer, nil
+	} else if !known {
 		return answer, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
-	for left := n; left > 0; left -= answer.N {
-		start := time.Now()
+	for left := q.N; left > 0; left -= answer.N {
+		counts, start := !q.Cycle || ended > 0, time.Now()
 		if err := w.instance.Run(answer.N); err != nil {
 			return answer, err
 		}
 		answer.Batch.WallNS += max(1, time.Since(start).Nanoseconds())
 		next := testify()
-		after, _ := proc.CPU()
-		answer.FastEachNS = append(answer.FastEachNS, int64(after-before)-testimonies*next)
-		answer.WitnessNS = append(answer.WitnessNS, max(about, next))
-		before, about = after, next
+		ended = collections() - cycles // before the clock is read: a system call may end one
+		after, _ := proc.CPUOfCode()
+		if counts {
+			ns := float64(after-before-testimonies*next) / float64(answer.N)
+			answer.Parts = append(answer.Parts, plainPart{float64(max(about, next)), ns})
+		}
+		if before, about = after, next; q.Cycle && ended > 1 {
+			return answer, nil
+		}
+	}
+	if q.Cycle {
+		answer.Parts = nil
 	}
 	return answer, nil
 }
@@ -129,12 +207,12 @@ const testimonies = 3
 
 // testify is what a loop of additions takes, in ns, which fills the processor. Without calls or
 // memory it takes as long whatever was run before.
-func testify() int64 {
-	least := int64(math.MaxInt64)
+func testify() time.Duration {
+	least := time.Duration(math.MaxInt64)
 	for range testimonies {
 		start := time.Now()
 		runtime.KeepAlive(additions(30_000))
-		least = min(least, time.Since(start).Nanoseconds())
+		least = min(least, time.Since(start))
 	}
 	return least
 }

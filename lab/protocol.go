@@ -24,7 +24,7 @@ const unknownRequest = "unknown request"
 
 // instrument is what a worker is told by: a worker of an earlier revision whose batches are begun,
 // ended or counted otherwise has another number, or none.
-const instrument = 2
+const instrument = 3
 
 type request struct {
 	Op       string `json:"op"`
@@ -35,6 +35,7 @@ type request struct {
 	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
+	Cycle    bool   `json:"cycle,omitempty"` // plain: from one collection's end to the next's
 }
 
 type reply struct {
@@ -54,14 +55,14 @@ type reply struct {
 	Latency string `json:"latency,omitempty"`
 	// Warnings answers close: what is to be told of the row.
 	Warnings []string `json:"warnings,omitempty"`
-	// CollectionBytes answers close: the heap bytes allocated from one collection to the next, in
-	// the mean, 0 if no batch had one.
+	// CollectionBytes answers close, of a program that measures itself: the heap bytes allocated
+	// from one collection to the next, 0 if that is not known.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// FastNS and FastEachNS answer close: see [record.Series]. FastEachNS answers plain, too: the
-	// CPU time of the parts, and WitnessNS what the witness took beside each.
+	// FastNS and FastEachNS answer close: see [record.Series].
 	FastNS     int64   `json:"fast_ns,omitempty"`
 	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
-	WitnessNS  []int64 `json:"witness_ns,omitempty"`
+	// Parts answer plain.
+	Parts []plainPart `json:"parts,omitempty"`
 }
 
 // Batch is what one batch of operations cost.

@@ -45,13 +45,13 @@ func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io
 type worker struct {
 	suites   []Suite
 	instance Instance
-	// goroutines is their number before the contender was opened.
-	goroutines int
-	value      record.Value // of the case: how a block's times are made into one
-	count      int          // of pieces of a batch
-	warm       bool         // what is run from now on counts
-	pieces     pieces
-	heap       heap
+	// goroutines is their number before the contender was opened; others is too where batches wait
+	// for what more of them do, else 0.
+	goroutines, others int
+	value              record.Value // of the case: how a block's times are made into one
+	count              int          // of pieces of a batch
+	warm               bool         // what is run from now on counts
+	pieces             pieces
 	// instructions are counted where the machine does, else nil.
 	instructions *proc.Instructions
 }
@@ -81,7 +81,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
 	case opPlain:
-		return w.plain(r.N)
+		return w.plain(r)
 	case opSelf:
 		overhead, err := overheadNS()
 		return reply{Metrics: map[string]float64{"overhead-ns": overhead}}, err
@@ -102,7 +102,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 		return reply{}, fmt.Errorf("open: %w", err)
 	}
 	if w.instance, w.value = instance, e.Case.Value; w.value == "" || w.value == record.ValueCost {
-		w.heap.goroutines = w.goroutines
+		w.others = w.goroutines
 	}
 	if err := instance.Prove(ctx); err != nil {
 		return reply{}, fmt.Errorf("proof: %w", err)
@@ -119,7 +119,6 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	answer.CollectionBytes = w.heap.rooms / max(1, w.heap.collected)
 	fast, each := w.pieces.fast(w.count)
 	answer.FastNS, answer.FastEachNS = fast.Nanoseconds(), each
 	if h := w.latencies(); h != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+
+	"postage/internal/proc"
 )
 
 // Machine is the environment that a run was measured in. What could not be found out
@@ -62,5 +64,11 @@ func (m *Machine) Identity() string {
 
 // portable is what is known on every operating system.
 func portable() Machine {
-	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
+	m := Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(), Counters: "available"}
+	if counter, err := proc.OpenInstructions(); err != nil {
+		m.Counters = err.Error()
+	} else {
+		_ = counter.Close()
+	}
+	return m
 }

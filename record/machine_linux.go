@@ -1,13 +1,11 @@
 package record
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,10 +25,9 @@ func ThisMachine(sampling time.Duration) Machine {
 	}
 	m.Virtualised = hypervisor()
 	m.Governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-	if load, err := strconv.ParseFloat(before(firstLine("/proc/loadavg"), " "), 64); err == nil {
+	if load, err := strconv.ParseFloat(strings.Fields(firstLine("/proc/loadavg") + " -")[0], 64); err == nil {
 		m.Load = &load
 	}
-	m.Counters = counters()
 	if sampling > 0 {
 		steal, pressure, ok := disturbance()
 		time.Sleep(sampling)
@@ -116,28 +113,11 @@ func hypervisor() string {
 	return "none"
 }
 
-// counters tries to open the counter of instructions for this process.
-// Source: perf_event_open(2).
-func counters() string {
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_INSTRUCTIONS, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}
-	attr.Size = uint32(unsafe.Sizeof(attr))
-	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	if err != nil {
-		return fmt.Sprintf("not available (perf_event_open: %v)", err)
-	}
-	_ = unix.Close(fd)
-	return "available"
-}
-
 func firstLine(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(before(string(text), "\n"))
-}
-
-func before(s, sep string) string {
-	head, _, _ := strings.Cut(s, sep)
-	return head
+	head, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(head)
 }

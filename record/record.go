@@ -17,9 +17,6 @@
 //     computed from. They are authoritative: [Parse] computes each result line again and refuses
 //     one that differs.
 //  4. A last line, #end, so that a file that was cut short is noticed.
-//
-// Note: a sidecar file for the batches was rejected, as one of two files gets lost. So
-// was `block: 3` as a configuration line, for the reason given in 1.
 package record
 
 import (
@@ -167,9 +164,12 @@ type Series struct {
 	Latency string `json:"latency,omitempty"`
 	// Collections are the garbage collections that each batch began, nil in older records.
 	Collections []int64 `json:"collections,omitempty"`
-	// CollectionBytes are the heap bytes allocated from one collection to the next, in the mean, 0
-	// where no batch had one.
+	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where that is
+	// not known.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
+	// PlainNS is the CPU time of an operation where the row is let run: from the end of one
+	// collection to the end of the next, or in two batches of one without garbage; else 0.
+	PlainNS float64 `json:"plain_ns,omitempty"`
 	// Flags are of older records; nothing reads them.
 	Flags map[int]string `json:"flags,omitempty"`
 }

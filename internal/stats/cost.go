@@ -2,8 +2,11 @@ package stats
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // Costed is what a row's batches say of its cost, in the blocks of its case.
@@ -23,47 +26,57 @@ type CostedBlock struct {
 	CPU         []float64 // a batch's
 	Collections []float64 // of garbage, that fell into each batch
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
+	Plain       float64   // an operation's where the row is let run, 0 if not measured
 }
 
 // Costs are what the rows of a case cost.
 type Costs struct {
 	rows   []Costed
-	quiet  []float64   // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	prices []float64   // of all blocks, by row
-	moved  [][]float64 // of all but one block, by that block and row
+	quiet  []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
+	letRun bool      // some rows were, in some blocks
+	cycle  float64   // in the middle, NaN if not known
+	all    factors   // of all blocks
+	moved  []factors // of all but one, by that block
 }
+
+// factors make a cost of what is measured, by row: what an operation takes let run without garbage,
+// as a multiple of its code, and what a byte costs to collect.
+type factors struct{ usual, prices []float64 }
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
-//  1. Code is the time of pieces of batches that nothing disturbed. Where an operation is too long
-//     for pieces, it is the mean of the fastest half of a block's batches, less their collections.
-//  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs
-//     to collect. A collection costs what its batch took longer than its code, and comes after as
-//     many bytes as a cycle has. Each group of rows has a price of its own, the median over its
-//     collections, shrunk towards the case's by how well either is known (see [Pooled]).
+//  1. Code is the time of pieces of batches that nothing disturbed, times what an operation takes as
+//     usual where rows without garbage are let run. Of an operation too long for pieces, it is the
+//     mean of the fastest half of a block's batches, less their collections.
+//  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs:
+//     what operations that are let run take longer than their code. Either factor is the median of a
+//     group of rows, shrunk towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c, blocks := &Costs{rows: rows}, 0
-	for i := range rows {
+	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
+	for _, r := range rows {
 		var each []float64
-		for _, b := range rows[i].Blocks {
-			each = append(each, b.Each...)
+		for _, b := range r.Blocks {
+			each, c.letRun = append(each, b.Each...), c.letRun || b.Plain > 0
+			if b.Cycle > 0 {
+				cycles = append(cycles, b.Cycle)
+			}
 		}
 		slices.Sort(each)
 		quiet := 0.0
 		if len(each) > 0 {
 			quiet = each[len(each)/10]
 		}
-		c.quiet, blocks = append(c.quiet, quiet), max(blocks, len(rows[i].Blocks))
+		c.quiet, blocks = append(c.quiet, quiet), max(blocks, len(r.Blocks))
 	}
-	c.prices = c.pricesWithout(-1)
+	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
 	for b := range blocks {
-		c.moved = append(c.moved, c.pricesWithout(b))
+		c.moved = append(c.moved, c.factorsWithout(b))
 	}
 	return c
 }
 
 // Price is what a byte that the row allocates costs to collect, in ns.
-func (c *Costs) Price(row int) float64 { return c.prices[row] }
+func (c *Costs) Price(row int) float64 { return c.all.prices[row] }
 
 // Bytes are what an operation of the row allocates.
 func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
@@ -71,9 +84,9 @@ func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
 // Levels are the logarithms of what an operation of a row costs, in ns, one a block; NaN for blocks
 // without the row. perByte, if not nil, takes the place of the row's price.
 func (c *Costs) Levels(row int, perByte *float64) []float64 {
-	moves, levels := c.moves(row), make([]float64, len(c.rows[row].Blocks))
+	moves, levels := c.moves(row, perByte), make([]float64, len(c.rows[row].Blocks))
 	for b := range levels {
-		levels[b] = c.level(row, b, c.code(row, b), moves, perByte)
+		levels[b] = c.level(row, &c.all, c.code(row, b), perByte) + moves[b]
 	}
 	return levels
 }
@@ -82,14 +95,14 @@ func (c *Costs) Levels(row int, perByte *float64) []float64 {
 // for blocks without both. Where there are pieces, the code of a row is that of the other times the
 // block's quotient of the two.
 func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []float64 {
-	moves, movesOther := c.moves(row), c.moves(other)
+	moves, movesOther := c.moves(row, perByte), c.moves(other, perByteOther)
 	differences := make([]float64, len(c.rows[row].Blocks))
 	for b := range differences {
 		code, codeOther := c.code(row, b), c.code(other, b)
 		if quotient := c.quotient(row, other, b); !math.IsNaN(quotient) {
 			code = codeOther * quotient
 		}
-		differences[b] = c.level(row, b, code, moves, perByte) - c.level(other, b, codeOther, movesOther, perByteOther)
+		differences[b] = c.level(row, &c.all, code, perByte) + moves[b] - c.level(other, &c.all, codeOther, perByteOther) - movesOther[b]
 	}
 	return differences
 }
@@ -132,16 +145,15 @@ func (c *Costs) quotient(row, other, block int) float64 {
 	return Median(all)
 }
 
-// moves are by how much each block moves the row's price (jackknife); they sum to zero. An error of
-// the price is common to all blocks, and an interval made of the spread of their codes would not
-// cover it, so each level includes its block's.
-func (c *Costs) moves(row int) []float64 {
-	r := &c.rows[row]
-	moves := make([]float64, len(r.Blocks))
-	present, sum := 0.0, 0.0
-	for b := range r.Blocks {
-		if len(r.Blocks[b].CPU) > 0 {
-			moves[b] = c.Price(row) - c.moved[b][row]
+// moves are by how much each block moves a row's level by the factors (jackknife); they sum to
+// zero. An error of a factor is common to all blocks, and an interval made of the spread of their
+// codes would not cover it, so each level includes its block's.
+func (c *Costs) moves(row int, perByte *float64) []float64 {
+	blocks := c.rows[row].Blocks
+	moves, present, sum := make([]float64, len(blocks)), 0.0, 0.0
+	for b := range blocks {
+		if code := c.code(row, b); !math.IsNaN(code) {
+			moves[b] = c.level(row, &c.all, code, perByte) - c.level(row, &c.moved[b], code, perByte)
 			present, sum = present+1, sum+moves[b]
 		}
 	}
@@ -151,14 +163,10 @@ func (c *Costs) moves(row int) []float64 {
 	return moves
 }
 
-// level is the logarithm of what an operation of a row costs, whose code takes so long.
-func (c *Costs) level(row, block int, code float64, moves []float64, perByte *float64) float64 {
-	bytes := c.rows[row].Bytes
-	if perByte != nil {
-		return math.Log(code + *perByte*bytes)
-	}
-	value := code + c.Price(row)*bytes
-	return math.Log(value) + moves[block]*bytes/value
+// level is the logarithm of what an operation of a row costs by the factors, whose code takes so
+// long.
+func (c *Costs) level(row int, by *factors, code float64, perByte *float64) float64 {
+	return math.Log(by.usual[row]*code + *cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -179,10 +187,10 @@ func (c *Costs) Means(row int) []float64 {
 // collected is what the collections of a batch cost, at most most of it.
 func (c *Costs) collected(row, block, batch int) float64 {
 	b := &c.rows[row].Blocks[block]
-	if b.Collections == nil {
+	if b.Collections == nil || math.IsNaN(c.cycle) {
 		return 0
 	}
-	return min(b.Collections[batch]*c.Price(row)*b.Cycle, 0.9*b.CPU[batch])
+	return min(b.Collections[batch]*c.Price(row)*c.cycle, 0.9*b.CPU[batch])
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -203,98 +211,102 @@ func fastest(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	sorted, sum := slices.Sorted(slices.Values(values)), 0.0
-	n := max(1, int(math.Round(share*float64(len(sorted)))))
-	for _, v := range sorted[:n] {
-		sum += v
-	}
-	return sum / float64(n)
+	sorted := slices.Sorted(slices.Values(values))
+	return stats.Mean(sorted[:max(1, int(math.Round(share*float64(len(sorted)))))])
 }
 
-// pricesWithout are what a byte costs to collect, by row, but for what the block says: of the
-// batches that were not slowed, or of all where those have too few collections.
-func (c *Costs) pricesWithout(block int) []float64 {
-	groups, all := c.groups(block, slowed)
-	if len(all) == 0 {
-		groups, all = c.groups(block, math.Inf(1))
-	}
-	common := shrink(all)
-	own := make([]float64, len(c.rows))
-	for i := range own {
-		own[i] = common
-		if g := groups[c.rows[i].Group]; g != nil {
-			own[i] = g.shrunk
+// factorsWithout are those of all blocks but one: where nothing was slowed, or of all where that
+// leaves nothing.
+func (c *Costs) factorsWithout(block int) factors {
+	f := factors{}
+	f.usual, _ = c.factor(block, 1, c.usual)
+	for i, r := range c.rows {
+		if !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
+			f.usual[i] = 1 // whole batches are usual ones
 		}
-		own[i] = max(0, own[i])
 	}
-	return own
+	for _, slowed := range []float64{slowed, math.Inf(1)} {
+		var some bool
+		f.prices, some = c.factor(block, 0, func(row, b int) []float64 { return c.garbage(row, b, slowed, f.usual[row]) })
+		if some {
+			break
+		}
+	}
+	return f
 }
 
-// groups are the prices of the groups of rows that have enough collections, by the batches that
-// were slowed less than so many times.
-func (c *Costs) groups(without int, slowed float64) (byName map[string]*group, all []*group) {
-	seen := map[string][]float64{}
-	for i := range c.rows {
-		for b := range c.rows[i].Blocks {
+// fewestValues give a group of rows a factor of its own.
+const fewestValues = 3
+
+// factor is what the blocks but for one say of something, by row: by its group if that has enough
+// values, else what groups have in common; otherwise if none has.
+func (c *Costs) factor(without int, otherwise float64, of func(row, block int) []float64) (own []float64, some bool) {
+	seen, all := map[string][]float64{}, map[string]*group{}
+	for i, r := range c.rows {
+		for b := range r.Blocks {
 			if b != without {
-				name := c.rows[i].Group
-				seen[name] = append(seen[name], c.collections(i, b, slowed)...)
+				seen[r.Group] = append(seen[r.Group], of(i, b)...)
 			}
 		}
 	}
-	byName = map[string]*group{}
 	for name, values := range seen {
-		if len(values) >= fewestCollections {
-			byName[name] = newGroup(values)
-			all = append(all, byName[name])
+		// What has a factor of all blocks has one of all but one.
+		if len(values) >= fewestValues || without >= 0 && len(values) == fewestValues-1 {
+			all[name] = newGroup(values)
 		}
 	}
-	return byName, all
+	if len(all) > 0 {
+		otherwise = shrink(slices.Collect(maps.Values(all)))
+	}
+	for _, r := range c.rows {
+		own = append(own, max(0, cmp.Or(all[r.Group], &group{shrunk: otherwise}).shrunk))
+	}
+	return own, len(all) > 0
 }
 
-// fewestCollections give a group a price of its own.
-const fewestCollections = 4
+// usual is what an operation without garbage took in a block where it was let run, as a multiple of
+// its code.
+func (c *Costs) usual(row, block int) []float64 {
+	if b := &c.rows[row].Blocks[block]; b.Plain > 0 && b.Fast > 0 && c.rows[row].Bytes < 1 {
+		return []float64{b.Plain / b.Fast}
+	}
+	return nil
+}
 
-// collections are what the row's collections in a block cost a byte, by batch: what the batch took
-// longer than others in that block, over the bytes of as many cycles. A batch whose pieces were all
-// slowed is taken for as much shorter, and left out if that is so many times.
-func (c *Costs) collections(row, block int, slowed float64) []float64 {
-	r := &c.rows[row]
-	b := &r.Blocks[block]
-	if b.Cycle <= 0 || b.Collections == nil {
-		return nil
-	}
-	times, fast, slow := b.CPU, b.Fast, make([]float64, len(b.CPU))
-	if len(b.Each) == len(times) {
-		times, fast = slices.Clone(times), c.quiet[row]
-		for i, each := range b.Each {
-			slow[i] = each / fast
-			times[i] /= slow[i]
-		}
-	}
+// garbage is what a byte of the row costs to collect by a block: what an operation took longer than
+// its code where it was let run, if the block was not slowed so many times. Where no row was let
+// run it is, by batch, what those with collections took longer, over the bytes of the cycles.
+func (c *Costs) garbage(row, block int, slowed, usual float64) (each []float64) {
+	r, b := &c.rows[row], &c.rows[row].Blocks[block]
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
 	var least []float64
-	for i, cpu := range times {
-		if b.Collections[i] == fewest {
-			least = append(least, cpu)
+	for i, n := range b.Collections {
+		if n == fewest {
+			least = append(least, b.CPU[i])
 		}
 	}
-	base := Median(least)
-	if fewest > 0 && fast > 0 {
-		fewest, base = 0, fast*r.Ops
+	if c.letRun {
+		code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
+		if b.Plain > 0 && r.Bytes >= 1 && code <= slowed*cmp.Or(c.quiet[row], code) {
+			each = append(each, (b.Plain-usual*code)/r.Bytes)
+		}
+		return each
 	}
-	var each []float64
-	for i, cpu := range times {
-		if more := b.Collections[i] - fewest; more > 0 && slow[i] < slowed {
-			each = append(each, (cpu-base)/more/b.Cycle)
+	base := Median(least)
+	if fewest > 0 && b.Fast > 0 {
+		fewest, base = 0, b.Fast*r.Ops
+	}
+	for i, n := range b.Collections {
+		if n > fewest && b.Cycle > 0 {
+			each = append(each, (b.CPU[i]-base)/(n-fewest)/b.Cycle)
 		}
 	}
 	return each
 }
 
-// group is the price of a group of rows: the median of its collections', with the variance of that,
-// and what it is shrunk to.
+// group is a factor of a group of rows: the mean of the middle half of its values, with the
+// variance of that, and what it is shrunk to.
 type group struct{ value, variance, shrunk float64 }
 
 func newGroup(values []float64) *group {
@@ -303,17 +315,15 @@ func newGroup(values []float64) *group {
 	for i, v := range values {
 		apart[i] = math.Abs(v - middle)
 	}
-	// The variance of a median is π/2 of a mean's; of equal values it is not 0.
+	slices.Sort(values)
+	value := stats.Mean(values[len(values)/4 : len(values)-len(values)/4])
+	// The variance of such a mean is about 1.2 of a mean's; of equal values it is not 0.
 	deviation := 1.4826*Median(apart) + 0.02*math.Abs(middle) + 1e-6
-	return &group{value: middle, variance: math.Pi / 2 * deviation * deviation / float64(len(values))}
+	return &group{value: value, variance: 1.2 * deviation * deviation / float64(len(values))}
 }
 
-// shrink finds the price that the groups have in common, 0 if there is none, and moves each towards
-// it.
+// shrink finds what the groups have in common, and moves each towards it.
 func shrink(groups []*group) (common float64) {
-	if len(groups) == 0 {
-		return 0
-	}
 	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.value, b.value) })
 	var values, variances []float64
 	for _, g := range groups {

@@ -10,11 +10,15 @@ import (
 )
 
 // simulated is a row of a case: pieces or batches of so much code, some bytes an operation, and
-// collections of which a neighbour disturbs a tenth.
+// collections of which a neighbour disturbs a tenth. If it is let run, code takes as much longer as
+// is usual.
 type simulated struct {
 	code, bytes, price float64
 	pieces             bool
+	usual              float64
 }
+
+func (s *simulated) cost() float64 { return s.code*max(1, s.usual) + s.bytes*s.price }
 
 const simulatedOps, simulatedCycle = 1000, 1 << 20
 
@@ -25,6 +29,9 @@ func (s *simulated) row(rng *rand.Rand, group string, blocks int) stats.Costed {
 		b := stats.CostedBlock{Cycle: simulatedCycle}
 		if s.pieces {
 			b.Fast = s.code * process
+		}
+		if s.usual > 0 {
+			b.Plain = process * (s.code*s.usual*(1+0.01*rng.NormFloat64()) + s.bytes*s.price*(1+0.05*rng.NormFloat64()))
 		}
 		left := rng.Float64() * simulatedCycle
 		for range 24 {
@@ -54,14 +61,18 @@ func TestCosts(t *testing.T) {
 		name     string
 		one, two simulated
 	}{
-		{"alike", simulated{1000, 400, 0.5, true}, simulated{1000, 400, 0.5, true}},
-		{"nothing allocated", simulated{1000, 0, 0.5, true}, simulated{700, 0, 0.5, true}},
-		{"against one without garbage", simulated{1000, 400, 0.5, true}, simulated{1000, 0, 0.5, true}},
-		{"dearer bytes", simulated{1000, 800, 0.6, true}, simulated{1000, 800, 0.5, true}},
-		{"whole batches", simulated{1000, 400, 0.5, false}, simulated{500, 100, 0.5, false}},
+		{"alike", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 400, 0.5, true, 0}},
+		{"nothing allocated", simulated{1000, 0, 0.5, true, 0}, simulated{700, 0, 0.5, true, 0}},
+		{"against one without garbage", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 0, 0.5, true, 0}},
+		{"dearer bytes", simulated{1000, 800, 0.6, true, 0}, simulated{1000, 800, 0.5, true, 0}},
+		{"let run", simulated{1000, 400, 0.5, true, 1.03}, simulated{1000, 0, 0.5, true, 1.03}},
+		{"let run, dearer bytes", simulated{1000, 800, 0.9, true, 1.02}, simulated{1000, 800, 0.5, true, 1.02}},
+		{"let run in batches", simulated{1000, 400, 0.5, false, 1}, simulated{500, 100, 0.5, false, 1}},
+		{"unusual", simulated{1000, 0, 0, true, 1.10}, simulated{1000, 800, 0.5, true, 1.03}},
+		{"whole batches", simulated{1000, 400, 0.5, false, 0}, simulated{500, 100, 0.5, false, 0}},
 	} {
 		const comparisons, blocks = 200, 8
-		truth := (tt.one.code + tt.one.bytes*tt.one.price) / (tt.two.code + tt.two.bytes*tt.two.price)
+		truth := tt.one.cost() / tt.two.cost()
 		missed, off, width := 0, 0.0, 0.0
 		for range comparisons {
 			costs := stats.NewCosts([]stats.Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
@@ -131,7 +142,7 @@ func TestSlowedRounds(t *testing.T) {
 func TestSlowedBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 5))
 	const comparisons, blocks = 400, 8
-	one, two := simulated{1000, 1600, 0.5, true}, simulated{1000, 0, 0.5, true}
+	one, two := simulated{1000, 1600, 0.5, true, 0}, simulated{1000, 0, 0.5, true, 0}
 	missed, width := 0, 0.0
 	for range comparisons {
 		rows := []stats.Costed{one.row(rng, "one", blocks), two.row(rng, "two", blocks)}
@@ -191,8 +202,8 @@ func TestFewSlowedRounds(t *testing.T) {
 // Groups with few collections take the price of the others; another price takes its place.
 func TestPricesAreShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 2))
-	many := simulated{1000, 400, 0.5, true}
-	few := simulated{1000, 1, 0.9, true}
+	many := simulated{1000, 400, 0.5, true, 0}
+	few := simulated{1000, 1, 0.9, true, 0}
 	costs := stats.NewCosts([]stats.Costed{many.row(rng, "many", 8), many.row(rng, "more", 8), few.row(rng, "few", 8)})
 	for row := range 3 {
 		if p := costs.Price(row); math.Abs(p-0.5) > 0.03 {

@@ -10,9 +10,6 @@
 //     independent of one another and are never counted as if they were.
 //  3. [Paired] gives the estimate of the block values and its interval: Student's below ten blocks,
 //     from there Hodges and Lehmann's with the exact signed rank.
-//
-// Note: a bootstrap of 6 to 56 values undercovers. Mann-Whitney on all batches treats dependent
-// batches as independent, which is how two identical programs come to be called different.
 package stats
 
 import (
