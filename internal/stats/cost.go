@@ -39,9 +39,12 @@ type Costs struct {
 	moved  []factors // of all but one, by that block
 }
 
-// factors make a cost of what is measured, by row: what an operation takes let run without garbage,
-// as a multiple of its code, and what a byte costs to collect.
-type factors struct{ usual, prices []float64 }
+// factors make a cost of what is measured: what an operation takes let run without garbage, as a
+// multiple of its code in pieces, and what a byte of each row costs to collect.
+type factors struct {
+	usual  float64
+	prices []float64
+}
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
@@ -166,7 +169,7 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 // level is the logarithm of what an operation of a row costs by the factors, whose code takes so
 // long.
 func (c *Costs) level(row int, by *factors, code float64, perByte *float64) float64 {
-	return math.Log(by.usual[row]*code + *cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
+	return math.Log(c.usual(row, by)*code + *cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -218,65 +221,69 @@ func fastest(values []float64, share float64) float64 {
 // factorsWithout are those of all blocks but one: where nothing was slowed, or of all where that
 // leaves nothing.
 func (c *Costs) factorsWithout(block int) factors {
-	f := factors{}
-	f.usual, _ = c.factor(block, 1, c.usual)
-	for i, r := range c.rows {
-		if !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
-			f.usual[i] = 1 // whole batches are usual ones
+	var usual []float64
+	for _, r := range c.rows {
+		for b, of := range r.Blocks {
+			if b != block && of.Plain > 0 && of.Fast > 0 && r.Bytes < 1 {
+				usual = append(usual, of.Plain/of.Fast)
+			}
 		}
+	}
+	f := factors{usual: 1}
+	if len(usual) >= fewestValues {
+		f.usual = newGroup(usual).value
 	}
 	for _, slowed := range []float64{slowed, math.Inf(1)} {
 		var some bool
-		f.prices, some = c.factor(block, 0, func(row, b int) []float64 { return c.garbage(row, b, slowed, f.usual[row]) })
-		if some {
+		if f.prices, some = c.pricesWithout(block, slowed, &f); some {
 			break
 		}
 	}
 	return f
 }
 
-// fewestValues give a group of rows a factor of its own.
+// usual is what an operation of a row takes as usual, as a multiple of its code: whole batches are
+// usual ones.
+func (c *Costs) usual(row int, by *factors) float64 {
+	if slices.ContainsFunc(c.rows[row].Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
+		return by.usual
+	}
+	return 1
+}
+
+// fewestValues make a factor.
 const fewestValues = 3
 
-// factor is what the blocks but for one say of something, by row: by its group if that has enough
-// values, else what groups have in common; otherwise if none has.
-func (c *Costs) factor(without int, otherwise float64, of func(row, block int) []float64) (own []float64, some bool) {
-	seen, all := map[string][]float64{}, map[string]*group{}
+// pricesWithout are what a byte costs to collect, by row: by its group if that has enough values,
+// else what groups have in common; 0 and false if none has.
+func (c *Costs) pricesWithout(block int, slowed float64, by *factors) (own []float64, some bool) {
+	seen, all, common := map[string][]float64{}, map[string]*group{}, 0.0
 	for i, r := range c.rows {
 		for b := range r.Blocks {
-			if b != without {
-				seen[r.Group] = append(seen[r.Group], of(i, b)...)
+			if b != block {
+				seen[r.Group] = append(seen[r.Group], c.garbage(i, b, slowed, by)...)
 			}
 		}
 	}
 	for name, values := range seen {
-		// What has a factor of all blocks has one of all but one.
-		if len(values) >= fewestValues || without >= 0 && len(values) == fewestValues-1 {
+		// What has a price of all blocks has one of all but one.
+		if len(values) >= fewestValues || block >= 0 && len(values) == fewestValues-1 {
 			all[name] = newGroup(values)
 		}
 	}
 	if len(all) > 0 {
-		otherwise = shrink(slices.Collect(maps.Values(all)))
+		common = shrink(slices.Collect(maps.Values(all)))
 	}
 	for _, r := range c.rows {
-		own = append(own, max(0, cmp.Or(all[r.Group], &group{shrunk: otherwise}).shrunk))
+		own = append(own, max(0, cmp.Or(all[r.Group], &group{shrunk: common}).shrunk))
 	}
 	return own, len(all) > 0
-}
-
-// usual is what an operation without garbage took in a block where it was let run, as a multiple of
-// its code.
-func (c *Costs) usual(row, block int) []float64 {
-	if b := &c.rows[row].Blocks[block]; b.Plain > 0 && b.Fast > 0 && c.rows[row].Bytes < 1 {
-		return []float64{b.Plain / b.Fast}
-	}
-	return nil
 }
 
 // garbage is what a byte of the row costs to collect by a block: what an operation took longer than
 // its code where it was let run, if the block was not slowed so many times. Where no row was let
 // run it is, by batch, what those with collections took longer, over the bytes of the cycles.
-func (c *Costs) garbage(row, block int, slowed, usual float64) (each []float64) {
+func (c *Costs) garbage(row, block int, slowed float64, by *factors) (each []float64) {
 	r, b := &c.rows[row], &c.rows[row].Blocks[block]
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
@@ -289,7 +296,7 @@ func (c *Costs) garbage(row, block int, slowed, usual float64) (each []float64) 
 	if c.letRun {
 		code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
 		if b.Plain > 0 && r.Bytes >= 1 && code <= slowed*cmp.Or(c.quiet[row], code) {
-			each = append(each, (b.Plain-usual*code)/r.Bytes)
+			each = append(each, (b.Plain-c.usual(row, by)*code)/r.Bytes)
 		}
 		return each
 	}
