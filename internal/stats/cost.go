@@ -52,8 +52,8 @@ type factors struct {
 //     usual where rows without garbage are let run. Of an operation too long for pieces, it is the
 //     mean of the fastest half of a block's batches, less their collections.
 //  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs:
-//     what operations that are let run take longer than their code. Either factor is the median of a
-//     group of rows, shrunk towards the case's by how well both are known (see [Pooled]).
+//     what operations that are let run take longer than their code. It is a group's own, shrunk
+//     towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
 	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
 	for _, r := range rows {
