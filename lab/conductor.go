@@ -110,7 +110,6 @@ type runCase struct {
 	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
 	once, let    time.Duration // and for how long those slow to allocate were let run, in all
-	witness      float64       // at its best, in ns
 	rounds       int           // of its next block
 	fewest       int           // rounds for the pieces of its batches
 	whole        bool          // some batches are not timed in pieces

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"postage/internal/proc"
+	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -41,7 +42,7 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 }
 
 // letRun has contenders run in one go after a block's rounds, one after the other, where one of the
-// case allocates: those that do for a cycle of collections each, as what garbage costs shows where
+// case allocates: those that do for some cycles of collections, as what garbage costs shows where
 // nothing waits for the end of a collection; those that do not for two batches, after two. Those
 // that are slow to allocate are not where they took more than a fifth of the case's time.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
@@ -57,18 +58,24 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 		case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
 			continue
 		case !none:
-			batches := int(5 * world.LiveHeap / bytes) // a cycle has less than two times what lives
-			q.N, q.Pieces, q.Cycle = batches*s.row.N, 8*batches, true
+			cycle := float64(world.LiveHeap) / float64(bytes) // in batches, and less than twice that
+			q.Cycles = uint64(min(max(1, 8/cycle), 4))
+			batches := max(1, int(float64(2*q.Cycles+3)*cycle))
+			q.N, q.Pieces = batches*s.row.N, 8*batches
 		}
 		began := time.Now()
 		answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
 		if none { // nothing but a neighbour makes some of its parts longer
 			answer.Parts = slices.SortedFunc(slices.Values(answer.Parts[len(answer.Parts)/2:]), func(a, b plainPart) int { return cmp.Compare(a.NS, b.NS) })
 			answer.Parts = answer.Parts[len(answer.Parts)/4 : len(answer.Parts)*3/4]
-		} else if s.series.CollectionBytes = bytes * int64(len(answer.Parts)*answer.N) / int64(s.row.N); slow {
+		} else if s.series.CollectionBytes = bytes * int64(len(answer.Parts)*answer.N) / int64(q.Cycles) / int64(s.row.N); slow {
 			cs.let += time.Since(began)
 		}
-		s.series.PlainNS, s.err = cs.notSlowed(answer.Parts), err
+		if quiet := notSlowed(answer.Parts, atBest(answer.Parts)); 2*len(quiet) > len(answer.Parts) {
+			answer.Parts = quiet
+		}
+		s.series.WitnessNS, s.series.PlainNS = means(answer.Parts)
+		s.err = err
 	}
 	r.lap("letting run")
 }
@@ -84,30 +91,6 @@ func (s *seat) allocates() int64 {
 	return slices.Sorted(slices.Values(s.series.Bytes))[len(s.series.Bytes)/2]
 }
 
-// notSlowed is what an operation takes at the speed that the processor had at its best in the
-// case's blocks, by the witness; 0 if most parts were slowed. At its best is in a tenth of parts.
-func (cs *runCase) notSlowed(parts []plainPart) float64 {
-	if len(parts) == 0 {
-		return 0
-	}
-	best := slices.SortedFunc(slices.Values(parts), byWitness)[len(parts)/10].Witness
-	cs.witness = min(cmp.Or(cs.witness, best), best)
-	sum, slowed := 0.0, 0
-	for _, p := range parts {
-		if slow := p.Witness / cs.witness; slow > witnessed {
-			p.NS, slowed = p.NS/slow, slowed+1
-		}
-		sum += p.NS
-	}
-	if 2*slowed > len(parts) {
-		return 0
-	}
-	return sum / float64(len(parts))
-}
-
-// witnessed is how many times as long as at its best a witness takes by chance.
-const witnessed = 1.05
-
 // plainPart is a part of what was done in one go: what the witness took beside it, and the CPU time
 // of an operation, in ns.
 type plainPart struct {
@@ -115,24 +98,36 @@ type plainPart struct {
 	NS      float64 `json:"ns"`
 }
 
-func byWitness(a, b plainPart) int { return cmp.Compare(a.Witness, b.Witness) }
-
-// alikeSlowed is the mean of either side's parts in which the processor was as fast as it was in a
-// tenth of both: what slows a processor slows one kind of work more than another.
+// alikeSlowed is the mean of either side's parts in which the processor was about as fast as it was
+// in a tenth of both: what slows a processor slows one kind of work more than another.
 func alikeSlowed(one, two []plainPart) (a, b float64) {
-	slowest := 0.0
-	for _, parts := range [][]plainPart{one, two} {
-		slices.SortFunc(parts, byWitness)
-		slowest = max(slowest, witnessed*parts[len(parts)/10].Witness)
+	best := max(atBest(one), atBest(two))
+	_, a = means(notSlowed(one, best))
+	_, b = means(notSlowed(two, best))
+	return a, b
+}
+
+// atBest is what the witness takes in the fastest tenth of the parts, 0 if there are none.
+func atBest(parts []plainPart) float64 {
+	witnesses := make([]float64, len(parts))
+	for i, p := range parts {
+		witnesses[i] = p.Witness
 	}
-	mean := func(parts []plainPart) float64 {
-		sum, n := 0.0, 0
-		for ; n < len(parts) && parts[n].Witness <= slowest; n++ {
-			sum += parts[n].NS
-		}
-		return sum / float64(n)
+	return stats.FastestTenth(witnesses)
+}
+
+// notSlowed are the parts in which the processor was about as fast as at its best.
+func notSlowed(parts []plainPart, best float64) []plainPart {
+	return slices.DeleteFunc(slices.Clone(parts), func(p plainPart) bool { return p.Witness > stats.Witnessed*best })
+}
+
+// means are those of the parts, 0 for none.
+func means(parts []plainPart) (witness, ns float64) {
+	for _, p := range parts {
+		witness, ns = witness+p.Witness, ns+p.NS
 	}
-	return mean(one), mean(two)
+	n := float64(max(1, len(parts)))
+	return witness / n, ns / n
 }
 
 // alone is a contender in a plain process of its own.
@@ -170,18 +165,18 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 // plain does operations in one go, and takes the CPU time of the whole process, in parts. Between
 // them a witness says how fast the processor is, a loop that is timed: it knows nothing of the
 // contender's time, or where its collections fall. The runtime likes to collect in system calls, so
-// no time is left out but what the witness takes. Of a cycle it has no parts if that did not end.
+// no time is left out but what the witness takes. Of cycles it has no parts if they did not end.
 func (w *worker) plain(q request) (reply, error) {
 	answer := reply{Batch: &Batch{}, N: max(leastOps(w.instance), (q.N+q.Pieces-1)/q.Pieces)}
 	about, cycles, ended := testify(), collections(), uint64(0)
 	before, known := proc.CPUOfCode()
-	if _, ok := w.instance.(Prepared); q.Cycle && (ok || !known) {
+	if _, ok := w.instance.(Prepared); q.Cycles > 0 && (ok || !known) {
 		return answer, nil
 	} else if !known {
 		return answer, fmt.Errorf("CPU time: %w", proc.ErrNotAvailable)
 	}
 	for left := q.N; left > 0; left -= answer.N {
-		counts, start := !q.Cycle || ended > 0, time.Now()
+		counts, start := q.Cycles == 0 || ended > 0, time.Now()
 		if err := w.instance.Run(answer.N); err != nil {
 			return answer, err
 		}
@@ -193,11 +188,11 @@ func (w *worker) plain(q request) (reply, error) {
 			ns := float64(after-before-testimonies*next) / float64(answer.N)
 			answer.Parts = append(answer.Parts, plainPart{float64(max(about, next)), ns})
 		}
-		if before, about = after, next; q.Cycle && ended > 1 {
+		if before, about = after, next; q.Cycles > 0 && ended > q.Cycles {
 			return answer, nil
 		}
 	}
-	if q.Cycle {
+	if q.Cycles > 0 {
 		answer.Parts = nil
 	}
 	return answer, nil

@@ -17,7 +17,7 @@ func TestAlikeSlowed(t *testing.T) {
 		return all
 	}
 	// At full speed one takes 10 and two 20; slowed, code that waits for memory takes as long.
-	one := parts(plainPart{100, 9}, plainPart{100, 11}, plainPart{120, 12}, plainPart{170, 17})
+	one := parts(plainPart{100, 9}, plainPart{100, 11}, plainPart{130, 12}, plainPart{170, 17})
 	two := parts(plainPart{170, 20}, plainPart{170, 20}, plainPart{100, 21}, plainPart{100, 19})
 	if a, b := alikeSlowed(one, two); a != 10 || b != 20 {
 		t.Errorf("%v and %v, want 10 and 20 at full speed", a, b)
@@ -36,12 +36,12 @@ func TestLetRunForACycle(t *testing.T) {
 	populate(16 << 20)
 	runtime.GC()
 	w, before := &worker{instance: &allocating{}}, collections()
-	answer, err := w.plain(request{N: 1 << 20, Pieces: 1 << 10, Cycle: true})
+	answer, err := w.plain(request{N: 1 << 20, Pieces: 1 << 10, Cycles: 1})
 	allocated := 256 * answer.N * len(answer.Parts)
 	if err != nil || collections() < before+2 || allocated < 4<<20 || allocated > 64<<20 {
 		t.Errorf("%d collections, %d bytes, %v", collections()-before, allocated, err)
 	}
-	if answer, err = w.plain(request{N: 8, Pieces: 8, Cycle: true}); err != nil || len(answer.Parts) > 0 {
+	if answer, err = w.plain(request{N: 8, Pieces: 8, Cycles: 1}); err != nil || len(answer.Parts) > 0 {
 		t.Errorf("8 operations are a cycle: %d parts, %v", len(answer.Parts), err)
 	}
 }

@@ -35,7 +35,7 @@ type request struct {
 	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
-	Cycle    bool   `json:"cycle,omitempty"` // plain: from one collection's end to the next's
+	Cycles   uint64 `json:"cycles,omitempty"` // plain: of collections, from the end of one
 }
 
 type reply struct {

@@ -27,16 +27,17 @@ type CostedBlock struct {
 	Collections []float64 // of garbage, that fell into each batch
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
 	Plain       float64   // an operation's where the row is let run, 0 if not measured
+	Witness     float64   // what a loop of additions took meanwhile
 }
 
 // Costs are what the rows of a case cost.
 type Costs struct {
-	rows   []Costed
-	quiet  []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	letRun bool      // some rows were, in some blocks
-	cycle  float64   // in the middle, NaN if not known
-	all    factors   // of all blocks
-	moved  []factors // of all but one, by that block
+	rows  []Costed
+	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
+	best  float64   // what the witness took in the fastest tenth of what was let run, 0 if none was
+	cycle float64   // in the middle, NaN if not known
+	all   factors   // of all blocks
+	moved []factors // of all but one, by that block
 }
 
 // factors make a cost of what is measured: what an operation takes let run without garbage, as a
@@ -55,23 +56,23 @@ type factors struct {
 //     what operations that are let run take longer than their code. It is a group's own, shrunk
 //     towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
+	c, blocks := &Costs{rows: rows}, 0
+	var cycles, witnesses []float64
 	for _, r := range rows {
 		var each []float64
 		for _, b := range r.Blocks {
-			each, c.letRun = append(each, b.Each...), c.letRun || b.Plain > 0
+			each = append(each, b.Each...)
 			if b.Cycle > 0 {
 				cycles = append(cycles, b.Cycle)
 			}
+			if b.Plain > 0 {
+				witnesses = append(witnesses, b.Witness)
+			}
 		}
-		slices.Sort(each)
-		quiet := 0.0
-		if len(each) > 0 {
-			quiet = each[len(each)/10]
-		}
-		c.quiet, blocks = append(c.quiet, quiet), max(blocks, len(r.Blocks))
+		c.quiet, blocks = append(c.quiet, FastestTenth(each)), max(blocks, len(r.Blocks))
 	}
-	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
+	c.cycle, c.best = Median(cycles), FastestTenth(witnesses)
+	c.all = c.factorsWithout(-1)
 	for b := range blocks {
 		c.moved = append(c.moved, c.factorsWithout(b))
 	}
@@ -89,7 +90,7 @@ func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
 func (c *Costs) Levels(row int, perByte *float64) []float64 {
 	moves, levels := c.moves(row, perByte), make([]float64, len(c.rows[row].Blocks))
 	for b := range levels {
-		levels[b] = c.level(row, &c.all, c.code(row, b), perByte) + moves[b]
+		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte) + moves[b]
 	}
 	return levels
 }
@@ -105,16 +106,17 @@ func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []fl
 		if quotient := c.quotient(row, other, b); !math.IsNaN(quotient) {
 			code = codeOther * quotient
 		}
-		differences[b] = c.level(row, &c.all, code, perByte) + moves[b] - c.level(other, &c.all, codeOther, perByteOther) - movesOther[b]
+		slow := c.slow(other, b)
+		differences[b] = c.level(row, &c.all, code, slow, perByte) + moves[b] - c.level(other, &c.all, codeOther, slow, perByteOther) - movesOther[b]
 	}
 	return differences
 }
 
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
-// for a while; fewestQuiet rounds without that are enough.
+// for a while, and Witnessed a loop of additions; fewestQuiet rounds without that are enough.
 const (
-	slowed      = 1.1
-	fewestQuiet = 2
+	slowed, Witnessed = 1.1, 1.25
+	fewestQuiet       = 2
 )
 
 // quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
@@ -156,7 +158,8 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 	moves, present, sum := make([]float64, len(blocks)), 0.0, 0.0
 	for b := range blocks {
 		if code := c.code(row, b); !math.IsNaN(code) {
-			moves[b] = c.level(row, &c.all, code, perByte) - c.level(row, &c.moved[b], code, perByte)
+			slow := c.slow(row, b)
+			moves[b] = c.level(row, &c.all, code, slow, perByte) - c.level(row, &c.moved[b], code, slow, perByte)
 			present, sum = present+1, sum+moves[b]
 		}
 	}
@@ -167,9 +170,18 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 }
 
 // level is the logarithm of what an operation of a row costs by the factors, whose code takes so
-// long.
-func (c *Costs) level(row int, by *factors, code float64, perByte *float64) float64 {
-	return math.Log(c.usual(row, by)*code + *cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
+// long in a block that was so many times slowed.
+func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64) float64 {
+	return math.Log(c.usual(row, by)*code + slow**cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
+}
+
+// slow is by how much a block was slowed, if it was, by the row's code.
+func (c *Costs) slow(row, block int) float64 {
+	fast := c.rows[row].Blocks[block].Fast
+	if times := fast / cmp.Or(c.quiet[row], fast); times > slowed { // not without pieces: 0/0
+		return times
+	}
+	return 1
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -196,6 +208,12 @@ func (c *Costs) collected(row, block, batch int) float64 {
 	return min(b.Collections[batch]*c.Price(row)*c.cycle, 0.9*b.CPU[batch])
 }
 
+// alike is whether a row was let run in a block while it was slowed as its batches were, or neither.
+func (c *Costs) alike(row, block int) bool {
+	b := &c.rows[row].Blocks[block]
+	return b.Plain > 0 && (b.Witness > Witnessed*c.best) == (c.slow(row, block) > 1)
+}
+
 // code is what an operation's code takes in a block; NaN without batches.
 func (c *Costs) code(row, block int) float64 {
 	b := &c.rows[row].Blocks[block]
@@ -209,6 +227,14 @@ func (c *Costs) code(row, block int) float64 {
 	return fastest(left, 0.5) / c.rows[row].Ops
 }
 
+// FastestTenth is what a tenth of the values are below, 0 for none.
+func FastestTenth(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(values))[len(values)/10]
+}
+
 // fastest is the mean of the fastest share of the values, NaN for none.
 func fastest(values []float64, share float64) float64 {
 	if len(values) == 0 {
@@ -218,13 +244,12 @@ func fastest(values []float64, share float64) float64 {
 	return stats.Mean(sorted[:max(1, int(math.Round(share*float64(len(sorted)))))])
 }
 
-// factorsWithout are those of all blocks but one: where nothing was slowed, or of all where that
-// leaves nothing.
+// factorsWithout are those of all blocks but one.
 func (c *Costs) factorsWithout(block int) factors {
 	var usual []float64
-	for _, r := range c.rows {
+	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if b != block && of.Plain > 0 && of.Fast > 0 && r.Bytes < 1 {
+			if b != block && r.Bytes < 1 && of.Fast > 0 && c.alike(i, b) {
 				usual = append(usual, of.Plain/of.Fast)
 			}
 		}
@@ -233,12 +258,7 @@ func (c *Costs) factorsWithout(block int) factors {
 	if len(usual) >= fewestValues {
 		f.usual = newGroup(usual).value
 	}
-	for _, slowed := range []float64{slowed, math.Inf(1)} {
-		var some bool
-		if f.prices, some = c.pricesWithout(block, slowed, &f); some {
-			break
-		}
-	}
+	f.prices = c.pricesWithout(block, &f)
 	return f
 }
 
@@ -254,21 +274,24 @@ func (c *Costs) usual(row int, by *factors) float64 {
 // fewestValues make a factor.
 const fewestValues = 3
 
-// pricesWithout are what a byte costs to collect, by row: by its group if that has enough values,
-// else what groups have in common; 0 and false if none has.
-func (c *Costs) pricesWithout(block int, slowed float64, by *factors) (own []float64, some bool) {
-	seen, all, common := map[string][]float64{}, map[string]*group{}, 0.0
-	for i, r := range c.rows {
-		for b := range r.Blocks {
-			if b != block {
-				seen[r.Group] = append(seen[r.Group], c.garbage(i, b, slowed, by)...)
+// pricesWithout are what a byte costs to collect, by row: by the blocks of its group in which it was
+// slowed alike throughout if those are enough, or else all; or what groups have in common; or 0.
+func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
+	all, common := map[string]*group{}, 0.0
+	for _, alike := range []bool{true, false} {
+		seen := map[string][]float64{}
+		for i, r := range c.rows {
+			for b := range r.Blocks {
+				if b != block && all[r.Group] == nil {
+					seen[r.Group] = append(seen[r.Group], c.garbage(i, b, alike, by)...)
+				}
 			}
 		}
-	}
-	for name, values := range seen {
-		// What has a price of all blocks has one of all but one.
-		if len(values) >= fewestValues || block >= 0 && len(values) == fewestValues-1 {
-			all[name] = newGroup(values)
+		for name, values := range seen {
+			// What has a price of all blocks has one of all but one.
+			if len(values) >= fewestValues || block >= 0 && len(values) == fewestValues-1 {
+				all[name] = newGroup(values)
+			}
 		}
 	}
 	if len(all) > 0 {
@@ -277,13 +300,13 @@ func (c *Costs) pricesWithout(block int, slowed float64, by *factors) (own []flo
 	for _, r := range c.rows {
 		own = append(own, max(0, cmp.Or(all[r.Group], &group{shrunk: common}).shrunk))
 	}
-	return own, len(all) > 0
+	return own
 }
 
 // garbage is what a byte of the row costs to collect by a block: what an operation took longer than
-// its code where it was let run, if the block was not slowed so many times. Where no row was let
-// run it is, by batch, what those with collections took longer, over the bytes of the cycles.
-func (c *Costs) garbage(row, block int, slowed float64, by *factors) (each []float64) {
+// its code where it was let run. Where no row was it is, by batch, what those with collections took
+// longer, over the bytes of the cycles.
+func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64) {
 	r, b := &c.rows[row], &c.rows[row].Blocks[block]
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
@@ -293,10 +316,10 @@ func (c *Costs) garbage(row, block int, slowed float64, by *factors) (each []flo
 			least = append(least, b.CPU[i])
 		}
 	}
-	if c.letRun {
-		code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
-		if b.Plain > 0 && r.Bytes >= 1 && code <= slowed*cmp.Or(c.quiet[row], code) {
-			each = append(each, (b.Plain-c.usual(row, by)*code)/r.Bytes)
+	if c.best > 0 {
+		if b.Plain > 0 && r.Bytes >= 1 && (c.alike(row, block) || !alike) {
+			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
+			each = append(each, (b.Plain-c.usual(row, by)*code)/c.slow(row, block)/r.Bytes)
 		}
 		return each
 	}
