@@ -167,9 +167,9 @@ type Series struct {
 	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where that is
 	// not known.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// PlainNS is the CPU time of an operation where the row is let run, from the end of one collection
-	// to the end of another, or without garbage in two batches, else 0. WitnessNS is what a loop of
-	// additions took meanwhile.
+	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
+	// collection to that of another, or without garbage in two batches, else 0. WitnessNS is what
+	// a loop of additions took meanwhile.
 	PlainNS   float64 `json:"plain_ns,omitempty"`
 	WitnessNS float64 `json:"witness_ns,omitempty"`
 	// Flags are of older records; nothing reads them.

@@ -32,20 +32,18 @@ type CostedBlock struct {
 
 // Costs are what the rows of a case cost.
 type Costs struct {
-	rows  []Costed
-	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	best  float64   // what the witness took in the fastest tenth of what was let run, 0 if none was
-	cycle float64   // in the middle, NaN if not known
-	all   factors   // of all blocks
-	moved []factors // of all but one, by that block
+	rows   []Costed
+	quiet  []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
+	best   []float64 // what the witness took in a tenth of where a row was let run, 0 if nowhere
+	letRun bool      // some rows were
+	cycle  float64   // in the middle, NaN if not known
+	all    factors   // of all blocks
+	moved  []factors // of all but one, by that block
 }
 
-// factors make a cost of what is measured: what an operation takes let run without garbage, as a
-// multiple of its code in pieces, and what a byte of each row costs to collect.
-type factors struct {
-	usual  float64
-	prices []float64
-}
+// factors make a cost of what is measured, by row: what an operation takes let run without garbage,
+// as a multiple of its code in pieces, and what a byte costs to collect.
+type factors struct{ usual, prices []float64 }
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
@@ -56,10 +54,9 @@ type factors struct {
 //     what operations that are let run take longer than their code. It is a group's own, shrunk
 //     towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c, blocks := &Costs{rows: rows}, 0
-	var cycles, witnesses []float64
+	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
 	for _, r := range rows {
-		var each []float64
+		var each, witnesses []float64
 		for _, b := range r.Blocks {
 			each = append(each, b.Each...)
 			if b.Cycle > 0 {
@@ -69,10 +66,10 @@ func NewCosts(rows []Costed) *Costs {
 				witnesses = append(witnesses, b.Witness)
 			}
 		}
-		c.quiet, blocks = append(c.quiet, FastestTenth(each)), max(blocks, len(r.Blocks))
+		c.quiet, c.best = append(c.quiet, FastestTenth(each)), append(c.best, FastestTenth(witnesses))
+		c.letRun, blocks = c.letRun || len(witnesses) > 0, max(blocks, len(r.Blocks))
 	}
-	c.cycle, c.best = Median(cycles), FastestTenth(witnesses)
-	c.all = c.factorsWithout(-1)
+	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
 	for b := range blocks {
 		c.moved = append(c.moved, c.factorsWithout(b))
 	}
@@ -172,7 +169,7 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 // level is the logarithm of what an operation of a row costs by the factors, whose code takes so
 // long in a block that was so many times slowed.
 func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64) float64 {
-	return math.Log(c.usual(row, by)*code + slow**cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
+	return math.Log(by.usual[row]*code + slow**cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
 }
 
 // slow is by how much a block was slowed, if it was, by the row's code.
@@ -208,10 +205,10 @@ func (c *Costs) collected(row, block, batch int) float64 {
 	return min(b.Collections[batch]*c.Price(row)*c.cycle, 0.9*b.CPU[batch])
 }
 
-// alike is whether a row was let run in a block while it was slowed as its batches were, or neither.
+// alike is whether a row was slowed in a block where it was let run if it was in its batches.
 func (c *Costs) alike(row, block int) bool {
 	b := &c.rows[row].Blocks[block]
-	return b.Plain > 0 && (b.Witness > Witnessed*c.best) == (c.slow(row, block) > 1)
+	return b.Plain > 0 && (b.Witness > Witnessed*c.best[row]) == (c.slow(row, block) > 1)
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -244,38 +241,50 @@ func fastest(values []float64, share float64) float64 {
 	return stats.Mean(sorted[:max(1, int(math.Round(share*float64(len(sorted)))))])
 }
 
-// factorsWithout are those of all blocks but one.
+// factorsWithout are those of all blocks but one. What is usual is a row's own without garbage; with
+// it, it is that of the case's rows without, which some take more than others.
 func (c *Costs) factorsWithout(block int) factors {
-	var usual []float64
+	var f factors
+	var none []float64
+	middle := func(values []float64, otherwise float64) float64 {
+		if enough(values, block) {
+			return newGroup(slices.Clone(values)).value
+		}
+		return otherwise
+	}
+	each := make([][]float64, len(c.rows))
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if b != block && r.Bytes < 1 && of.Fast > 0 && c.alike(i, b) {
-				usual = append(usual, of.Plain/of.Fast)
+			if b != block && of.Fast > 0 && c.alike(i, b) {
+				each[i] = append(each[i], of.Plain/of.Fast)
 			}
 		}
+		if r.Bytes < 1 {
+			none = append(none, each[i]...)
+		}
 	}
-	f := factors{usual: 1}
-	if len(usual) >= fewestValues {
-		f.usual = newGroup(usual).value
+	common := middle(none, 1)
+	for i, r := range c.rows {
+		usual := middle(each[i], common)
+		if r.Bytes >= 1 { // garbage is part of that
+			usual = min(usual, common)
+		}
+		if !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
+			usual = 1 // whole batches are usual ones
+		}
+		f.usual = append(f.usual, usual)
 	}
 	f.prices = c.pricesWithout(block, &f)
 	return f
 }
 
-// usual is what an operation of a row takes as usual, as a multiple of its code: whole batches are
-// usual ones.
-func (c *Costs) usual(row int, by *factors) float64 {
-	if slices.ContainsFunc(c.rows[row].Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
-		return by.usual
-	}
-	return 1
+// enough says whether values make a factor of all blocks but one; what has one of all has that.
+func enough(values []float64, without int) bool {
+	return len(values) > 2 || len(values) == 2 && without >= 0
 }
 
-// fewestValues make a factor.
-const fewestValues = 3
-
-// pricesWithout are what a byte costs to collect, by row: by the blocks of its group in which it was
-// slowed alike throughout if those are enough, or else all; or what groups have in common; or 0.
+// pricesWithout are what a byte costs to collect, by row: by those blocks of its group in which it
+// was slowed alike throughout if they are enough, or by all; else what groups have in common, or 0.
 func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 	all, common := map[string]*group{}, 0.0
 	for _, alike := range []bool{true, false} {
@@ -288,8 +297,7 @@ func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 			}
 		}
 		for name, values := range seen {
-			// What has a price of all blocks has one of all but one.
-			if len(values) >= fewestValues || block >= 0 && len(values) == fewestValues-1 {
+			if enough(values, block) {
 				all[name] = newGroup(values)
 			}
 		}
@@ -316,10 +324,10 @@ func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64
 			least = append(least, b.CPU[i])
 		}
 	}
-	if c.best > 0 {
+	if c.letRun {
 		if b.Plain > 0 && r.Bytes >= 1 && (c.alike(row, block) || !alike) {
 			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
-			each = append(each, (b.Plain-c.usual(row, by)*code)/c.slow(row, block)/r.Bytes)
+			each = append(each, (b.Plain-by.usual[row]*code)/c.slow(row, block)/r.Bytes)
 		}
 		return each
 	}

@@ -70,6 +70,7 @@ func TestCosts(t *testing.T) {
 		{"let run, dearer bytes", simulated{1000, 800, 0.9, true, 1.02}, simulated{1000, 800, 0.5, true, 1.02}},
 		{"let run in batches", simulated{1000, 400, 0.5, false, 1}, simulated{500, 100, 0.5, false, 1}},
 		{"unusual", simulated{1000, 0, 0, true, 1.10}, simulated{1000, 800, 0.5, true, 1.03}},
+		{"unusual, few bytes", simulated{1000, 0, 0, true, 1.20}, simulated{1000, 30, 0.5, true, 1.03}},
 		{"whole batches", simulated{1000, 400, 0.5, false, 0}, simulated{500, 100, 0.5, false, 0}},
 	} {
 		const comparisons, blocks = 200, 8

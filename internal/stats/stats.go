@@ -15,17 +15,13 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // Median returns the median of x, the mean of the middle two if their number is
 // even, NaN for no values. x is left as it is.
-func Median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	s := slices.Sorted(slices.Values(x))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
+func Median(x []float64) float64 { return stats.Sample{Xs: x}.Quantile(0.5) }
 
 // MeanBlockValue is a block's value of a contender against another, of those that wait for another
 // process, whose slow and fast batches are both part of the work: the mean over the rounds of
