@@ -57,12 +57,10 @@ func ThisMachine(sampling time.Duration) Machine {
 // hypervisor names what the machine runs on, as far as an ordinary user can see: "yes"
 // if it is one that does not give its name. The flags are a processor's.
 func hypervisor(flags []string) string {
+	known := []string{"QEMU", "KVM", "VMware", "Xen", "VirtualBox", "Microsoft Corporation", "Amazon EC2", "Google", "Firecracker", "Parallels", "OpenStack"}
 	for _, file := range []string{"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"} {
-		name := firstLine(file)
-		for _, known := range []string{"QEMU", "KVM", "VMware", "Xen", "VirtualBox", "Microsoft Corporation", "Amazon EC2", "Google", "Firecracker", "Parallels", "OpenStack"} {
-			if strings.Contains(name, known) {
-				return name
-			}
+		if name := firstLine(file); slices.ContainsFunc(known, func(k string) bool { return strings.Contains(name, k) }) {
+			return name
 		}
 	}
 	if name := firstLine("/sys/hypervisor/type"); name != "" {

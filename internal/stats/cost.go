@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Costed is what a row's batches say of its cost, in the blocks of its case.
@@ -85,10 +86,11 @@ func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
 // Levels are the logarithms of what an operation of a row costs, in ns, one a block; NaN for blocks
 // without the row. perByte, if not nil, takes the place of the row's price.
 func (c *Costs) Levels(row int, perByte *float64) []float64 {
-	moves, levels := c.moves(row, perByte), make([]float64, len(c.rows[row].Blocks))
+	levels := make([]float64, len(c.rows[row].Blocks))
 	for b := range levels {
-		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte) + moves[b]
+		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte)
 	}
+	floats.Add(c.undisturbed(levels, row, row), c.moves(row, perByte))
 	return levels
 }
 
@@ -96,24 +98,50 @@ func (c *Costs) Levels(row int, perByte *float64) []float64 {
 // for blocks without both. Where there are pieces, the code of a row is that of the other times the
 // block's quotient of the two.
 func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []float64 {
-	moves, movesOther := c.moves(row, perByte), c.moves(other, perByteOther)
 	differences := make([]float64, len(c.rows[row].Blocks))
 	for b := range differences {
-		code, codeOther := c.code(row, b), c.code(other, b)
+		code, codeOther, slow := c.code(row, b), c.code(other, b), c.slow(other, b)
 		if quotient := c.quotient(row, other, b); !math.IsNaN(quotient) {
 			code = codeOther * quotient
 		}
-		slow := c.slow(other, b)
-		differences[b] = c.level(row, &c.all, code, slow, perByte) + moves[b] - c.level(other, &c.all, codeOther, slow, perByteOther) - movesOther[b]
+		differences[b] = c.level(row, &c.all, code, slow, perByte) - c.level(other, &c.all, codeOther, slow, perByteOther)
 	}
-	return differences
+	floats.Add(c.undisturbed(differences, row, other), c.moves(row, perByte))
+	return floats.SubTo(differences, differences, c.moves(other, perByteOther))
+}
+
+// undisturbed has blocks that were slowed throughout tell how much blocks differ, and no more, if
+// enough were not: what slows a processor slows one kind of work more than another. The values have
+// the mean of those blocks, and are as far apart as if they were all.
+func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
+	var of [2][]float64
+	slowed := func(b int) int {
+		if c.slow(row, b)*c.slow(other, b) > 1 {
+			return 1
+		}
+		return 0
+	}
+	for b, v := range values {
+		if !math.IsNaN(v) {
+			of[slowed(b)] = append(of[slowed(b)], v)
+		}
+	}
+	if len(of[0]) < fewestBlocks || len(of[1]) == 0 {
+		return values
+	}
+	means, n := [2]float64{stats.Mean(of[0]), stats.Mean(of[1])}, float64(len(of[0])+len(of[1]))
+	wider := math.Sqrt(n / float64(len(of[0])) * (n - 1) / (n - 2)) // as two means were taken
+	for b, v := range values {
+		values[b] = means[0] + wider*(v-means[slowed(b)])
+	}
+	return values
 }
 
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
-// for a while, and Witnessed a loop of additions; fewestQuiet rounds without that are enough.
+// for a while, and Witnessed a loop of additions; so many rounds or blocks without that are enough.
 const (
-	slowed, Witnessed = 1.1, 1.25
-	fewestQuiet       = 2
+	slowed, Witnessed         = 1.1, 1.25
+	fewestQuiet, fewestBlocks = 2, 3
 )
 
 // quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
@@ -186,23 +214,22 @@ func (c *Costs) slow(row, block int) float64 {
 func (c *Costs) Means(row int) []float64 {
 	r := &c.rows[row]
 	means := make([]float64, len(r.Blocks))
-	for b, block := range r.Blocks {
-		var all float64
-		for i, cpu := range block.CPU {
-			all += cpu - c.collected(row, b, i)
-		}
-		means[b] = math.Log(max(all/float64(len(block.CPU))/r.Ops, 1e-3) + c.Price(row)*r.Bytes)
+	for b := range means {
+		means[b] = math.Log(max(stats.Mean(c.left(row, b))/r.Ops, 1e-3) + c.Price(row)*r.Bytes)
 	}
 	return means
 }
 
-// collected is what the collections of a batch cost, at most most of it.
-func (c *Costs) collected(row, block, batch int) float64 {
+// left is what batches took without their collections, which cost at most most of it.
+func (c *Costs) left(row, block int) []float64 {
 	b := &c.rows[row].Blocks[block]
-	if b.Collections == nil || math.IsNaN(c.cycle) {
-		return 0
+	left := slices.Clone(b.CPU)
+	for i := range left {
+		if b.Collections != nil && !math.IsNaN(c.cycle) {
+			left[i] -= min(b.Collections[i]*c.Price(row)*c.cycle, 0.9*left[i])
+		}
 	}
-	return min(b.Collections[batch]*c.Price(row)*c.cycle, 0.9*b.CPU[batch])
+	return left
 }
 
 // alike is whether a row was slowed in a block where it was let run if it was in its batches.
@@ -213,15 +240,7 @@ func (c *Costs) alike(row, block int) bool {
 
 // code is what an operation's code takes in a block; NaN without batches.
 func (c *Costs) code(row, block int) float64 {
-	b := &c.rows[row].Blocks[block]
-	if b.Fast > 0 {
-		return b.Fast
-	}
-	left := make([]float64, len(b.CPU))
-	for i, cpu := range b.CPU {
-		left[i] = cpu - c.collected(row, block, i)
-	}
-	return fastest(left, 0.5) / c.rows[row].Ops
+	return cmp.Or(c.rows[row].Blocks[block].Fast, fastest(c.left(row, block), 0.5)/c.rows[row].Ops)
 }
 
 // FastestTenth is what a tenth of the values are below, 0 for none.
@@ -241,33 +260,27 @@ func fastest(values []float64, share float64) float64 {
 	return stats.Mean(sorted[:max(1, int(math.Round(share*float64(len(sorted)))))])
 }
 
-// factorsWithout are those of all blocks but one. What is usual is a row's own without garbage; with
-// it, it is that of the case's rows without, which some take more than others.
+// factorsWithout are those of all blocks but one. What is usual is a row's own without garbage;
+// else it is that of the case's rows without, or its own if that is less.
 func (c *Costs) factorsWithout(block int) factors {
 	var f factors
-	var none []float64
-	middle := func(values []float64, otherwise float64) float64 {
-		if enough(values, block) {
-			return newGroup(slices.Clone(values)).value
-		}
-		return otherwise
-	}
-	each := make([][]float64, len(c.rows))
+	var none sample
+	each := make([]sample, len(c.rows))
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if b != block && of.Fast > 0 && c.alike(i, b) {
-				each[i] = append(each[i], of.Plain/of.Fast)
+			if of.Fast > 0 && c.alike(i, b) {
+				each[i].add(b != block, of.Plain/of.Fast)
 			}
 		}
 		if r.Bytes < 1 {
-			none = append(none, each[i]...)
+			none.values, none.all = append(none.values, each[i].values...), none.all+each[i].all
 		}
 	}
-	common := middle(none, 1)
+	common := cmp.Or(none.group(), &group{value: 1})
 	for i, r := range c.rows {
-		usual := middle(each[i], common)
-		if r.Bytes >= 1 { // garbage is part of that
-			usual = min(usual, common)
+		usual := cmp.Or(each[i].group(), common).value
+		if r.Bytes >= 1 { // garbage is part of it
+			usual = min(usual, common.value)
 		}
 		if !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
 			usual = 1 // whole batches are usual ones
@@ -278,9 +291,31 @@ func (c *Costs) factorsWithout(block int) factors {
 	return f
 }
 
-// enough says whether values make a factor of all blocks but one; what has one of all has that.
-func enough(values []float64, without int) bool {
-	return len(values) > 2 || len(values) == 2 && without >= 0
+// sample is what all blocks say of a factor, or all but one: there are as many of all.
+type sample struct {
+	values []float64
+	all    int
+}
+
+func (s *sample) add(in bool, values ...float64) {
+	if s.all += len(values); in {
+		s.values = append(s.values, values...)
+	}
+}
+
+// group is the values' own, nil if they are too few: of all blocks but one they are if all are.
+func (s *sample) group() *group {
+	if s.all < 3 || len(s.values) == 0 {
+		return nil
+	}
+	values := slices.Sorted(slices.Values(s.values))
+	middle, apart, out := Median(values), 0.0, (len(values)+1)/4
+	for _, v := range values {
+		apart += math.Abs(v-middle) / float64(len(values))
+	}
+	// The variance of such a mean is about 1.2 of a mean's; of equal values it is not 0.
+	deviation := math.Sqrt(math.Pi/2)*apart + 0.02*math.Abs(middle) + 1e-6
+	return &group{value: stats.Mean(values[out : len(values)-out]), variance: 1.2 * deviation * deviation / float64(len(values))}
 }
 
 // pricesWithout are what a byte costs to collect, by row: by those blocks of its group in which it
@@ -288,17 +323,17 @@ func enough(values []float64, without int) bool {
 func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 	all, common := map[string]*group{}, 0.0
 	for _, alike := range []bool{true, false} {
-		seen := map[string][]float64{}
+		seen := map[string]*sample{}
 		for i, r := range c.rows {
+			of := cmp.Or(seen[r.Group], &sample{})
+			seen[r.Group] = of
 			for b := range r.Blocks {
-				if b != block && all[r.Group] == nil {
-					seen[r.Group] = append(seen[r.Group], c.garbage(i, b, alike, by)...)
-				}
+				of.add(b != block, c.garbage(i, b, alike, by)...)
 			}
 		}
-		for name, values := range seen {
-			if enough(values, block) {
-				all[name] = newGroup(values)
+		for name, of := range seen {
+			if own := of.group(); all[name] == nil && own != nil {
+				all[name] = own
 			}
 		}
 	}
@@ -346,19 +381,6 @@ func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64
 // group is a factor of a group of rows: the mean of the middle half of its values, with the
 // variance of that, and what it is shrunk to.
 type group struct{ value, variance, shrunk float64 }
-
-func newGroup(values []float64) *group {
-	middle := Median(values)
-	apart := make([]float64, len(values))
-	for i, v := range values {
-		apart[i] = math.Abs(v - middle)
-	}
-	slices.Sort(values)
-	value := stats.Mean(values[len(values)/4 : len(values)-len(values)/4])
-	// The variance of such a mean is about 1.2 of a mean's; of equal values it is not 0.
-	deviation := 1.4826*Median(apart) + 0.02*math.Abs(middle) + 1e-6
-	return &group{value: value, variance: 1.2 * deviation * deviation / float64(len(values))}
-}
 
 // shrink finds what the groups have in common, and moves each towards it.
 func shrink(groups []*group) (common float64) {

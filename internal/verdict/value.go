@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"postage/internal/stats"
 	"postage/record"
@@ -203,11 +204,5 @@ func worse(cost stats.Shift, others []stats.Shift, threshold float64) stats.Shif
 
 // finite are the values that are numbers.
 func finite(values []float64) []float64 {
-	var some []float64
-	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			some = append(some, v)
-		}
-	}
-	return some
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
