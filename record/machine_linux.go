@@ -2,6 +2,7 @@ package record
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func ThisMachine(sampling time.Duration) Machine {
 	if after, _ := fs.Stat(); err == nil { // the kernel counts in steps of 10 ms, procfs in seconds
 		m.StealPercent = new(100 * (after.CPUTotal.Steal - stat.CPUTotal.Steal) / sampling.Seconds() / float64(m.Cores))
 	}
-	if after, err := fs.PSIStatsForResource("cpu"); err == nil && unknown == nil { // in microseconds
+	if after, err := fs.PSIStatsForResource("cpu"); err == nil && unknown == nil && after.Some != nil && pressure.Some != nil { // in microseconds
 		m.PressurePercent = new(100 * float64(after.Some.Total-pressure.Some.Total) / float64(sampling.Microseconds()))
 	}
 	return m
@@ -67,7 +68,7 @@ func hypervisor(flags []string) string {
 		return name
 	}
 	switch {
-	case flags == nil:
+	case flags == nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "386": // others have no such flag
 		return ""
 	case slices.Contains(flags, "hypervisor"):
 		return "yes"

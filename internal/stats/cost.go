@@ -33,13 +33,12 @@ type CostedBlock struct {
 
 // Costs are what the rows of a case cost.
 type Costs struct {
-	rows   []Costed
-	quiet  []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	best   []float64 // what the witness took in a tenth of where a row was let run, 0 if nowhere
-	letRun bool      // some rows were
-	cycle  float64   // in the middle, NaN if not known
-	all    factors   // of all blocks
-	moved  []factors // of all but one, by that block
+	rows  []Costed
+	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
+	best  []float64 // what the witness took in a tenth of where a row was let run, 0 if nowhere
+	cycle float64   // in the middle, NaN if not known
+	all   factors   // of all blocks
+	moved []factors // of all but one, by that block
 }
 
 // factors make a cost of what is measured, by row: what an operation takes let run without garbage,
@@ -68,7 +67,7 @@ func NewCosts(rows []Costed) *Costs {
 			}
 		}
 		c.quiet, c.best = append(c.quiet, FastestTenth(each)), append(c.best, FastestTenth(witnesses))
-		c.letRun, blocks = c.letRun || len(witnesses) > 0, max(blocks, len(r.Blocks))
+		blocks = max(blocks, len(r.Blocks))
 	}
 	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
 	for b := range blocks {
@@ -359,7 +358,7 @@ func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64
 			least = append(least, b.CPU[i])
 		}
 	}
-	if c.letRun {
+	if slices.Max(c.best) > 0 {
 		if b.Plain > 0 && r.Bytes >= 1 && (c.alike(row, block) || !alike) {
 			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
 			each = append(each, (b.Plain-by.usual[row]*code)/c.slow(row, block)/r.Bytes)
