@@ -42,46 +42,73 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 }
 
 // letRun has contenders run in one go after a block's rounds, one after the other, where one of the
-// case allocates: those that do for some cycles of collections, as what garbage costs shows where
-// nothing waits for the end of a collection; those that do not for two batches, after two. Those
-// that are slow to allocate are not where they took more than a fifth of the case's time.
+// case allocates: what garbage costs shows where nothing waits for the end of a collection. Those
+// that the machine was slower for have a second turn at the end.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 	world := r.rec.Run.World
 	if world == nil || world.LiveHeap == 0 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= leastLetRun }) {
 		return
 	}
-	blocks := time.Duration(len(cs.fixed))
+	best := math.Inf(1)
 	for _, s := range seats {
-		bytes, q := s.allocates(), request{Op: opPlain, N: 4 * s.row.N, Pieces: 32}
-		none, slow := bytes < int64(s.row.N), bytes < fastAllocated
-		switch {
-		case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
-			continue
-		case !none:
-			cycle := float64(world.LiveHeap) / float64(bytes) // in batches, and less than twice that
-			q.Cycles = uint64(min(max(1, 8/cycle), 4))
-			batches := max(1, int(float64(2*q.Cycles+3)*cycle))
-			q.N, q.Pieces = batches*s.row.N, 8*batches
+		best = min(best, r.letRunOne(ctx, cs, s))
+	}
+	for _, s := range seats {
+		if s.series.WitnessNS > slowerThere*best {
+			r.letRunOne(ctx, cs, s)
 		}
-		began := time.Now()
-		answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
-		if none { // nothing but a neighbour makes some of its parts longer
-			answer.Parts = slices.SortedFunc(slices.Values(answer.Parts[len(answer.Parts)/2:]), func(a, b plainPart) int { return cmp.Compare(a.NS, b.NS) })
-			answer.Parts = answer.Parts[len(answer.Parts)/4 : len(answer.Parts)*3/4]
-		} else if s.series.CollectionBytes = bytes * int64(len(answer.Parts)*answer.N) / int64(q.Cycles) / int64(s.row.N); slow {
-			cs.let += time.Since(began)
-		}
-		if quiet := notSlowed(answer.Parts, atBest(answer.Parts)); 2*len(quiet) > len(answer.Parts) {
-			answer.Parts = quiet
-		}
-		s.series.WitnessNS, s.series.PlainNS = means(answer.Parts)
-		s.err = err
 	}
 	r.lap("letting run")
 }
 
-// What a batch allocates for a cycle that takes less than about a third of a second, and four.
-const fastAllocated, leastLetRun = 768 << 10, 64 << 10
+// letRunOne does so with one: if it allocates for some cycles of collections, for more after the
+// first look; else for two batches, after two. One that is slow to allocate is not where those took
+// more than a fifth of the case's time. It keeps the turn in which a witness was faster, and says
+// what that took at best.
+func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) (best float64) {
+	bytes, q := s.allocates(), request{Op: opPlain, N: 4 * s.row.N, Pieces: 32}
+	none, slow := bytes < int64(s.row.N), bytes < fastAllocated
+	switch blocks := time.Duration(len(cs.fixed)); {
+	case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
+		return math.Inf(1)
+	case !none:
+		cycle := float64(r.rec.Run.World.LiveHeap) / float64(bytes) // in batches, and less than twice that
+		q.Cycles = uint64(min(max(1, 8/cycle), 4))
+		if cs.blocks >= looks[0] && !slow { // what is left of the noise is mostly that of cycles
+			q.Cycles *= 2
+		}
+		batches := max(1, int(float64(2*q.Cycles+3)*cycle))
+		q.N, q.Pieces = batches*s.row.N, 8*batches
+	}
+	began := time.Now()
+	answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
+	if s.err = err; slow && !none {
+		cs.let += time.Since(began)
+	}
+	parts := answer.Parts
+	if none { // the first half finds out where its memory is
+		parts = parts[len(parts)/2:]
+	}
+	witness, _ := means(parts) // of all: where some were slowed, others were a little
+	if best = cmp.Or(atBest(parts), math.Inf(1)); len(parts) == 0 || s.series.WitnessNS > 0 && witness > s.series.WitnessNS {
+		return best
+	}
+	if s.series.WitnessNS = witness; none { // nothing but a neighbour makes some of its parts longer
+		slices.SortFunc(parts, func(a, b plainPart) int { return cmp.Compare(a.NS, b.NS) })
+		parts = parts[len(parts)/4 : len(parts)*3/4]
+	} else {
+		s.series.CollectionBytes = bytes * int64(len(parts)*answer.N) / int64(q.Cycles) / int64(s.row.N)
+	}
+	if quiet := notSlowed(parts, best); 2*len(quiet) > len(parts) {
+		parts = quiet
+	}
+	_, s.series.PlainNS = means(parts)
+	return best
+}
+
+// What a batch allocates for a cycle that takes less than about a third of a second, and four; and
+// how many times as long as anywhere the witness takes where a contender is let run again.
+const fastAllocated, leastLetRun, slowerThere = 768 << 10, 64 << 10, 1.05
 
 // allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
 func (s *seat) allocates() int64 {

@@ -143,9 +143,8 @@ type Series struct {
 	Row string `json:"row"`
 	// Position is the batch's place in its round's random order, from 0.
 	Position []int `json:"position"`
-	// WallNS and CPUNS (user and system time of the whole worker process) are
-	// nanoseconds for all the batch's operations together. CPUNS is nil, or 0 of a batch, where it
-	// is not known.
+	// WallNS and CPUNS (user and system time of the whole worker process) are nanoseconds for all
+	// the batch's operations together. CPUNS is nil, or 0 of a batch, where it is not known.
 	WallNS []int64 `json:"wall_ns"`
 	CPUNS  []int64 `json:"cpu_ns,omitempty"`
 	// FastNS is the wall time of a batch whose pieces take as long as the fast ones of the block:
@@ -169,7 +168,7 @@ type Series struct {
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
 	// collection to that of another, or without garbage in two batches, else 0. WitnessNS is what
-	// a loop of additions took meanwhile.
+	// a loop of additions took meanwhile, in the mean.
 	PlainNS   float64 `json:"plain_ns,omitempty"`
 	WitnessNS float64 `json:"witness_ns,omitempty"`
 	// Flags are of older records; nothing reads them.
@@ -251,9 +250,8 @@ func perOp(total []int64, n int) []float64 {
 	return each
 }
 
-// AllocsPerOp is the median over the batches of the heap objects allocated, an
-// operation, rounded down as package testing does, so that a background goroutine
-// that allocated once does not count.
+// AllocsPerOp is the median over the batches of the heap objects allocated, an operation, rounded
+// down as package testing does, so that a background goroutine that allocated once does not count.
 func (s *Series) AllocsPerOp(n int) int64 { return wholePerOp(s.Allocs, n) }
 
 // BytesPerOp is AllocsPerOp of the heap bytes.

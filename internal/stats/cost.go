@@ -35,7 +35,8 @@ type CostedBlock struct {
 type Costs struct {
 	rows  []Costed
 	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	best  []float64 // what the witness took in a tenth of where a row was let run, 0 if nowhere
+	calm  [][]bool  // by row, the blocks that tell what it takes let run; none if they are too few
+	plain bool      // whether any was let run
 	cycle float64   // in the middle, NaN if not known
 	all   factors   // of all blocks
 	moved []factors // of all but one, by that block
@@ -55,18 +56,17 @@ type factors struct{ usual, prices []float64 }
 //     towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
 	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
-	for _, r := range rows {
-		var each, witnesses []float64
+	for i, r := range rows {
+		var each []float64
 		for _, b := range r.Blocks {
 			each = append(each, b.Each...)
 			if b.Cycle > 0 {
 				cycles = append(cycles, b.Cycle)
 			}
-			if b.Plain > 0 {
-				witnesses = append(witnesses, b.Witness)
-			}
+			c.plain = c.plain || b.Plain > 0
 		}
-		c.quiet, c.best = append(c.quiet, FastestTenth(each)), append(c.best, FastestTenth(witnesses))
+		c.quiet = append(c.quiet, FastestTenth(each))
+		c.calm = append(c.calm, c.calmest(i))
 		blocks = max(blocks, len(r.Blocks))
 	}
 	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
@@ -113,25 +113,19 @@ func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []fl
 // enough were not: what slows a processor slows one kind of work more than another. The values have
 // the mean of those blocks, and are as far apart as if they were all.
 func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
-	var of [2][]float64
-	slowed := func(b int) int {
-		if c.slow(row, b)*c.slow(other, b) > 1 {
-			return 1
-		}
-		return 0
-	}
+	of, disturbed := map[bool][]float64{}, func(b int) bool { return max(c.slow(row, b), c.slow(other, b)) > slowed }
 	for b, v := range values {
 		if !math.IsNaN(v) {
-			of[slowed(b)] = append(of[slowed(b)], v)
+			of[disturbed(b)] = append(of[disturbed(b)], v)
 		}
 	}
-	if len(of[0]) < fewestBlocks || len(of[1]) == 0 {
+	if len(of[false]) < fewestBlocks || len(of[true]) == 0 {
 		return values
 	}
-	means, n := [2]float64{stats.Mean(of[0]), stats.Mean(of[1])}, float64(len(of[0])+len(of[1]))
-	wider := math.Sqrt(n / float64(len(of[0])) * (n - 1) / (n - 2)) // as two means were taken
+	means, n := map[bool]float64{true: stats.Mean(of[true]), false: stats.Mean(of[false])}, float64(len(of[false])+len(of[true]))
+	wider := math.Sqrt(n / float64(len(of[false])) * (n - 1) / (n - 2)) // as two means were taken
 	for b, v := range values {
-		values[b] = means[0] + wider*(v-means[slowed(b)])
+		values[b] = means[false] + wider*(v-means[disturbed(b)])
 	}
 	return values
 }
@@ -139,7 +133,7 @@ func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
 // for a while, and Witnessed a loop of additions; so many rounds or blocks without that are enough.
 const (
-	slowed, Witnessed         = 1.1, 1.25
+	slowed, Witnessed, hardly = 1.1, 1.25, 1.02
 	fewestQuiet, fewestBlocks = 2, 3
 )
 
@@ -199,13 +193,10 @@ func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64
 	return math.Log(by.usual[row]*code + slow**cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
 }
 
-// slow is by how much a block was slowed, if it was, by the row's code.
+// slow is by how much a block was slowed by the row's code, 1 if it has no pieces.
 func (c *Costs) slow(row, block int) float64 {
-	fast := c.rows[row].Blocks[block].Fast
-	if times := fast / cmp.Or(c.quiet[row], fast); times > slowed { // not without pieces: 0/0
-		return times
-	}
-	return 1
+	fast := cmp.Or(c.rows[row].Blocks[block].Fast, 1)
+	return fast / cmp.Or(c.quiet[row], fast)
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -231,10 +222,31 @@ func (c *Costs) left(row, block int) []float64 {
 	return left
 }
 
-// alike is whether a row was slowed in a block where it was let run if it was in its batches.
-func (c *Costs) alike(row, block int) bool {
-	b := &c.rows[row].Blocks[block]
-	return b.Plain > 0 && (b.Witness > Witnessed*c.best[row]) == (c.slow(row, block) > 1)
+// calmest are the blocks in which a row was slowed where it was let run if it was in its batches,
+// all if they are too few; of them those in which the witness took hardly longer than in its best,
+// or the calmest third: where bursts slow some parts, they slow others unseen.
+func (c *Costs) calmest(row int) []bool {
+	var all, alike []float64
+	for _, b := range c.rows[row].Blocks {
+		if b.Plain > 0 {
+			all = append(all, b.Witness)
+		}
+	}
+	best, calm := FastestTenth(all), make([]bool, len(c.rows[row].Blocks))
+	for i, b := range c.rows[row].Blocks {
+		if calm[i] = b.Plain > 0 && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed); calm[i] {
+			alike = append(alike, b.Witness)
+		}
+	}
+	few := len(alike) < fewestBlocks
+	if few {
+		alike = all
+	}
+	slices.Sort(alike)
+	for i, b := range c.rows[row].Blocks {
+		calm[i] = (calm[i] || few && b.Plain > 0) && b.Witness <= max(hardly*best, alike[min(max(fewestBlocks, len(alike)/3), len(alike))-1])
+	}
+	return calm
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -267,7 +279,7 @@ func (c *Costs) factorsWithout(block int) factors {
 	each := make([]sample, len(c.rows))
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if of.Fast > 0 && c.alike(i, b) {
+			if of.Fast > 0 && c.calm[i][b] {
 				each[i].add(b != block, of.Plain/of.Fast)
 			}
 		}
@@ -317,23 +329,20 @@ func (s *sample) group() *group {
 	return &group{value: stats.Mean(values[out : len(values)-out]), variance: 1.2 * deviation * deviation / float64(len(values))}
 }
 
-// pricesWithout are what a byte costs to collect, by row: by those blocks of its group in which it
-// was slowed alike throughout if they are enough, or by all; else what groups have in common, or 0.
+// pricesWithout are what a byte costs to collect, by row: by its group, if that has enough blocks,
+// else what groups have in common, or 0.
 func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
-	all, common := map[string]*group{}, 0.0
-	for _, alike := range []bool{true, false} {
-		seen := map[string]*sample{}
-		for i, r := range c.rows {
-			of := cmp.Or(seen[r.Group], &sample{})
-			seen[r.Group] = of
-			for b := range r.Blocks {
-				of.add(b != block, c.garbage(i, b, alike, by)...)
-			}
+	all, seen, common := map[string]*group{}, map[string]*sample{}, 0.0
+	for i, r := range c.rows {
+		of := cmp.Or(seen[r.Group], &sample{})
+		seen[r.Group] = of
+		for b := range r.Blocks {
+			of.add(b != block, c.garbage(i, b, by)...)
 		}
-		for name, of := range seen {
-			if own := of.group(); all[name] == nil && own != nil {
-				all[name] = own
-			}
+	}
+	for name, of := range seen {
+		if own := of.group(); own != nil {
+			all[name] = own
 		}
 	}
 	if len(all) > 0 {
@@ -348,7 +357,7 @@ func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 // garbage is what a byte of the row costs to collect by a block: what an operation took longer than
 // its code where it was let run. Where no row was it is, by batch, what those with collections took
 // longer, over the bytes of the cycles.
-func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64) {
+func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 	r, b := &c.rows[row], &c.rows[row].Blocks[block]
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
@@ -358,8 +367,8 @@ func (c *Costs) garbage(row, block int, alike bool, by *factors) (each []float64
 			least = append(least, b.CPU[i])
 		}
 	}
-	if slices.Max(c.best) > 0 {
-		if b.Plain > 0 && r.Bytes >= 1 && (c.alike(row, block) || !alike) {
+	if c.plain {
+		if c.calm[row][block] && r.Bytes >= 1 {
 			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
 			each = append(each, (b.Plain-by.usual[row]*code)/c.slow(row, block)/r.Bytes)
 		}

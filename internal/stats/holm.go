@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Holm returns the p-values adjusted for there being so many of them: to reject those
-// that are at most alpha after it bounds the probability of one false rejection or
-// more by alpha, whatever the dependence among them. Their order stays; p is left as it
-// is.
+// Holm returns the p-values adjusted for there being so many of them: to reject those that are at
+// most alpha after it bounds the probability of one false rejection or more by alpha, whatever the
+// dependence among them. Their order stays; p is left as it is.
 //
 // Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
 // Journal of Statistics 6 (1979).
