@@ -138,13 +138,9 @@ func (r *run) resume(cs *runCase) {
 	r.tell("time remains for %s", cs.name)
 }
 
-// After how many rounds a block's value differs as much by its batches as by its processes. Fast
-// pieces are so alike that blocks of 7 rounds differ as those of 15 do (docs/evidence/method.md).
-const (
-	piecesApart  = 5
-	batchesApart = DefaultRounds
-	steadyRounds = 8
-)
+// After how many rounds a block's value differs as much by its batches as by its processes, where
+// whole batches are timed. Pieces are so alike that blocks of 7 rounds differ as those of 15 do.
+const batchesApart, steadyRounds = DefaultRounds, 8
 
 // balance gives the case's blocks the rounds with which a second narrows its intervals most: rounds
 // narrow what differs between batches, and blocks what differs between processes, which take time
@@ -154,11 +150,11 @@ func (cs *runCase) balance(share time.Duration) {
 	if fixed <= 0 || round <= 0 {
 		return
 	}
-	apart, fewest := piecesApart, max(steadyRounds, cs.fewest)
+	cs.rounds = max(steadyRounds, cs.fewest)
 	if cs.whole || cs.fewest == 0 {
-		apart = batchesApart
+		cs.rounds = max(cs.rounds, int(math.Sqrt(batchesApart*float64(fixed)/float64(round))+0.5))
 	}
-	cs.rounds = min(DefaultRounds, max(fewest, int(math.Sqrt(float64(apart)*float64(fixed)/float64(round))+0.5)))
+	cs.rounds = min(DefaultRounds, cs.rounds)
 	most := time.Duration(looks[len(looks)-1] - cs.blocks)
 	for cs.rounds < DefaultRounds && most*cs.takesWith(cs.rounds+1) < share {
 		cs.rounds++

@@ -9,10 +9,7 @@ import (
 
 // A contender sits out one block in restsEvery, where there are at least fewestDrawn beside the
 // baseline and the floors.
-const (
-	restsEvery  = 4
-	fewestDrawn = 3
-)
+const restsEvery, fewestDrawn = 4, 3
 
 // company are the entries that take part in a block: the baseline and the floors, and of the others
 // those that do not sit out, which is drawn; all in the first blocks, up to the first look, as a

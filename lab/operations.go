@@ -83,10 +83,7 @@ const othersSeen = 2
 // calibrating is how many batches find out how many operations one should have. Where the mean of
 // all batches is the value, single ones differ by a fifth, and it takes as many as fill
 // calibratingMean.
-const (
-	calibrating     = 5
-	calibratingMean = 250 * time.Millisecond
-)
+const calibrating, calibratingMean = 5, 250 * time.Millisecond
 
 // mostOperations of a batch.
 const mostOperations = 1 << 30

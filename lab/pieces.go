@@ -11,11 +11,7 @@ const leastPieces, mostPieces = 8, 32
 
 // Of the pieces with the same work, the time counts that a tenth of them, fastPart, stay below.
 // Batches are made for leastOfWork of them; in a short block the least of fewestOfWork counts.
-const (
-	fastPart     = 0.1
-	leastOfWork  = 9
-	fewestOfWork = 4
-)
+const fastPart, leastOfWork, fewestOfWork = 0.1, 9, 4
 
 // inPieces divides batches of about n operations into pieces of equally many. The work repeats
 // after cycle operations, and pieces that begin at the same place of the cycle are of one kind:
@@ -39,13 +35,13 @@ func inPieces(n, cycle, rounds int) (operations, pieces int) {
 	return pieces * piece, pieces
 }
 
-// roundsOf is in how many rounds there are five times leastOfWork pieces of each kind, if a batch
+// roundsOf is in how many rounds there are twice leastOfWork pieces of each kind, if a batch
 // of n operations has so many pieces; at most DefaultRounds.
 func roundsOf(n, pieces, cycle int) int {
 	if pieces == 0 {
 		return 0
 	}
-	return min(DefaultRounds, (5*leastOfWork*kinds(n/pieces, cycle)+pieces-1)/pieces)
+	return min(DefaultRounds, (2*leastOfWork*kinds(n/pieces, cycle)+pieces-1)/pieces)
 }
 
 // kinds is the number of pieces after which the work is the same again.

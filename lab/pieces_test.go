@@ -34,10 +34,10 @@ func TestInPieces(t *testing.T) {
 
 func TestRoundsOfPieces(t *testing.T) {
 	for _, tt := range []struct{ n, pieces, cycle, want int }{
-		{2112, 33, 256, 6},    // 45 of each of 4 kinds
-		{147_456, 32, 256, 2}, // all alike
-		{2000, 50, 1000, 23},  // 25 kinds
-		{64, 32, 64, 24},      // as many as a block has at most
+		{2112, 33, 256, 3},    // 25 of each of 4 kinds
+		{147_456, 32, 256, 1}, // all alike
+		{2000, 50, 1000, 9},   // 25 kinds
+		{64, 32, 128, 24},     // as many as a block has at most
 		{1000, 0, 0, 0},       // not in pieces
 	} {
 		if got := roundsOf(tt.n, tt.pieces, tt.cycle); got != tt.want {
