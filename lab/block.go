@@ -25,8 +25,7 @@ type seat struct {
 	err    error // why the contender failed
 }
 
-// block measures one block of a case. What fails is marked in its row; an error is
-// the run's end.
+// block measures one block of a case. What fails is marked in its row; an error is the run's end.
 func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	block := record.Block{Case: cs.name, Number: len(r.rec.BlocksOf(cs.name)) + 1}
 	seats, err := r.seats(ctx, cs, &block)
@@ -229,9 +228,8 @@ func each(seats []*seat, do func(*seat) error) {
 	group.Wait()
 }
 
-// calibrate finds, in a row's first block, the number of operations in its batches.
-// The control takes the baseline's, and an old revision the new one's, so that the two
-// differ in nothing else.
+// calibrate finds, in a row's first block, the number of operations in its batches. The control
+// takes the baseline's, and an old revision the new one's, so that the two differ in nothing else.
 func (r *run) calibrate(ctx context.Context, cs *runCase, seats []*seat) {
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {

@@ -153,9 +153,8 @@ type Metered interface {
 	Metrics() map[string]float64
 }
 
-// Counted is an Instance with counters that grow as it runs, such as bytes sent.
-// They are read before and after each batch, untimed; the difference is divided by
-// the batch's operations.
+// Counted is an Instance with counters that grow as it runs, such as bytes sent. They are read
+// before and after each batch, untimed; the difference is divided by the batch's operations.
 type Counted interface {
 	Counters() (map[string]float64, error)
 }

@@ -27,9 +27,8 @@ type Conductor struct {
 	// Together is how many cases take turns with their blocks before the next ones begin, all for
 	// 0. A calibration has hundreds; if it ends early, the first ones are finished.
 	Together int
-	// Save keeps the record; it is called before anything is measured, after blocks as
-	// often as its own time allows, and at the end. An error ends the run.
-	// Optional.
+	// Save keeps the record; it is called before anything is measured, after blocks as often as its
+	// own time allows, and at the end. An error ends the run. Optional.
 	Save func(*record.Record) error
 	// Observe is told the run's progress, between batches, never during one. Optional.
 	Observe func(Status)

@@ -41,9 +41,8 @@ type Plan struct {
 // All are the entries of all cases.
 func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Entries)], p.Left...) }
 
-// NewPlan fits the rows into the budget: first the rounds of a block are reduced, then
-// cases are left out from the end, until each that is left can have the blocks that
-// an interval needs.
+// NewPlan fits the rows into the budget: first the rounds of a block are reduced, then cases are
+// left out from the end, until each that is left can have the blocks that an interval needs.
 func NewPlan(entries []Entry, budget time.Duration) Plan {
 	cases := byCase(entries)
 	// A quarter is kept for what takes longer than estimated.

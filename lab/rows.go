@@ -21,8 +21,7 @@ type Entry struct {
 	Old   bool
 }
 
-// Row is the row's name: the case's and the contender's, and the revision if it is an
-// old one.
+// Row is the row's name: the case's and the contender's, and the revision if it is an old one.
 func (e *Entry) Row() string { return e.Case.Name + "/" + e.contender() }
 
 func (e *Entry) contender() string {
@@ -55,16 +54,9 @@ func Entries(suites []Suite) []Entry {
 
 // entry finds a row, as each process does that is to measure one.
 func entry(suites []Suite, row string) (Entry, bool) {
-	for s := range suites {
-		for c := range suites[s].Cases {
-			if !strings.HasPrefix(row, suites[s].Cases[c].Name+"/") {
-				continue
-			}
-			for _, e := range suites[s].Cases[c].entries(suites[s].Stage) {
-				if e.Row() == row {
-					return e, true
-				}
-			}
+	for _, e := range Entries(suites) {
+		if e.Row() == row {
+			return e, true
 		}
 	}
 	return Entry{}, false

@@ -51,10 +51,7 @@ func (r *Record) Slowed() (times float64, ok bool) {
 
 // The share of batches' time from which the machine counts as busy, and how much longer they took:
 // on a quiet one it is below a fiftieth, and 1.04 to 1.1.
-const (
-	busyShare = 0.05
-	busyTimes = 1.2
-)
+const busyShare, busyTimes = 0.05, 1.2
 
 // Busy reports whether the machine was busy with something else while the record was measured: by
 // how long batches waited, and by how much they were slowed, which a build just before the run does

@@ -18,9 +18,8 @@ func Load(name string) (*Record, error) {
 	return Parse(f, name)
 }
 
-// Save writes the record to a file such that at every moment the file holds either
-// what it held before or the whole record: to a temporary name beside it, synced,
-// renamed.
+// Save writes the record to a file such that at every moment the file holds either what it held
+// before or the whole record: to a temporary name beside it, synced, renamed.
 func (r *Record) Save(name string) (err error) {
 	defer func() {
 		if err != nil {

@@ -27,8 +27,7 @@ type CaseResult struct {
 	Blocks   int
 	Baseline *Result
 	Control  *Result
-	// Rows are all its rows, the control included, the fastest first, those without
-	// figures last.
+	// Rows are all its rows, the control included, the fastest first, those without figures last.
 	Rows    []*Result
 	figured *figured
 }
@@ -49,8 +48,7 @@ func (c *CaseResult) Compare(r, base *Result) *Comparison {
 	return new(p.compare(p.values()))
 }
 
-// Result is what a record says of a row. Without proof there are no figures: all
-// pointers are nil.
+// Result is what a record says of a row. Without proof there are no figures: all pointers are nil.
 type Result struct {
 	Row     *record.Row
 	Blocks  int `json:"blocks"`
@@ -230,10 +228,12 @@ func (r *Result) Reason() string {
 
 // Of returns the result of a contender, nil if the case has none of that name.
 func (c *CaseResult) Of(contender string) *Result {
-	for _, result := range c.Rows {
-		if result.Row.Contender == contender {
-			return result
-		}
+	return c.find(func(r *record.Row) bool { return r.Contender == contender })
+}
+
+func (c *CaseResult) find(is func(*record.Row) bool) *Result {
+	if i := slices.IndexFunc(c.Rows, func(r *Result) bool { return is(r.Row) }); i >= 0 {
+		return c.Rows[i]
 	}
 	return nil
 }

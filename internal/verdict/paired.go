@@ -46,7 +46,8 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	for i := range rec.Rows {
 		if row := &rec.Rows[i]; row.OldOf != "" {
 			results := cases[row.Case]
-			c.add(row.OldOf, results.named(row.Name), results.named(row.OldOf))
+			named := func(name string) *Result { return results.find(func(r *record.Row) bool { return r.Name == name }) }
+			c.add(row.OldOf, named(row.Name), named(row.OldOf))
 		}
 	}
 	if len(rec.Rows) == 0 {
@@ -123,14 +124,4 @@ func (p *pair) grouped(values []float64) stats.Grouped {
 		groups = append(groups, byLayout[layout])
 	}
 	return groups
-}
-
-// named returns the result of a row, nil if the case has none of that name.
-func (c *CaseResult) named(row string) *Result {
-	for _, result := range c.Rows {
-		if result.Row.Name == row {
-			return result
-		}
-	}
-	return nil
 }
