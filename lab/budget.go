@@ -89,9 +89,9 @@ func (r *run) fit() {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
 	}
 	active := slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
-	needed, begun := time.Duration(0), false
+	needed, least, begun := time.Duration(0), time.Duration(0), false
 	for _, cs := range active {
-		needed += rest(cs, DefaultRounds)
+		needed, least = needed+rest(cs, DefaultRounds), least+rest(cs, fewestRounds)
 		begun = begun || len(cs.round) > 0
 	}
 	if !r.abreast() && !(begun && needed > 2*r.left()) {
@@ -100,7 +100,7 @@ func (r *run) fit() {
 	for _, cs := range r.cases {
 		// If there is no time for an interval, figures without one are better than none.
 		one := needed == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
-		if cs.waits && cs.served && (one || needed+rest(cs, DefaultRounds) <= r.left()*3/4) {
+		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= r.left()*9/10) {
 			r.resume(cs)
 			return
 		}

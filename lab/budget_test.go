@@ -149,6 +149,26 @@ func TestOneBlockIsBetterThanNone(t *testing.T) {
 	}
 }
 
+// A case that waits comes back if there is time for its first look with fewer rounds, which the
+// other cases would have made use of: an interval of each is worth more than narrower ones of some.
+func TestFewerRoundsBeforeFewerCases(t *testing.T) {
+	seen := &runCase{name: "seen", rounds: 13, blocks: 2, halfWidth: math.Inf(1), round: []time.Duration{200 * time.Millisecond}, fixed: []time.Duration{time.Second}, entries: []Entry{{Case: new(Case)}}}
+	left := &runCase{name: "left", rounds: 15, halfWidth: math.Inf(1), waits: true, served: true, entries: make([]Entry, 8)}
+	for i := range left.entries {
+		left.entries[i] = Entry{Case: &Case{Name: "Test/left"}, Contender: Contender{Name: fmt.Sprint("n=", i)}}
+	}
+	r := &run{Conductor: &Conductor{}, rec: NewRecord(Plan{Entries: left.entries}, record.Run{}, record.ThisMachine(0)), cases: []*runCase{seen, left}}
+	for _, tt := range []struct {
+		remains time.Duration
+		waits   bool
+	}{{10 * time.Second, true}, {20 * time.Second, false}} {
+		left.waits, r.deadline = true, time.Now().Add(tt.remains)
+		if r.fit(); left.waits != tt.waits {
+			t.Errorf("%v remain: waits %t", tt.remains, left.waits)
+		}
+	}
+}
+
 // Between two looks as well the next block goes where it narrows most per second: to each of the
 // cases of a first look, whose spread and blocks differ as theirs do.
 func TestNextBlockNarrowsMostPerSecond(t *testing.T) {

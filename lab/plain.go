@@ -83,7 +83,10 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) (best float64
 	began := time.Now()
 	answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
 	if s.err = err; slow && !none {
-		cs.let += time.Since(began)
+		took := time.Since(began)
+		if cs.let += took; len(cs.fixed) == 0 {
+			cs.once += took // later blocks have a fifth of their time for it
+		}
 	}
 	parts := answer.Parts
 	if none { // the first half finds out where its memory is
