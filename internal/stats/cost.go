@@ -35,7 +35,7 @@ type CostedBlock struct {
 type Costs struct {
 	rows  []Costed
 	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	calm  [][]bool  // by row, the blocks that tell what it takes let run; none if they are too few
+	tells [][]bool  // by row, the blocks that tell what it takes let run
 	plain bool      // whether any was let run
 	cycle float64   // in the middle, NaN if not known
 	all   factors   // of all blocks
@@ -66,7 +66,7 @@ func NewCosts(rows []Costed) *Costs {
 			c.plain = c.plain || b.Plain > 0
 		}
 		c.quiet = append(c.quiet, FastestTenth(each))
-		c.calm = append(c.calm, c.calmest(i))
+		c.tells = append(c.tells, c.telling(i))
 		blocks = max(blocks, len(r.Blocks))
 	}
 	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
@@ -133,7 +133,7 @@ func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
 // for a while, and Witnessed a loop of additions; so many rounds or blocks without that are enough.
 const (
-	slowed, Witnessed, hardly = 1.1, 1.25, 1.02
+	slowed, Witnessed         = 1.1, 1.25
 	fewestQuiet, fewestBlocks = 2, 3
 )
 
@@ -222,31 +222,26 @@ func (c *Costs) left(row, block int) []float64 {
 	return left
 }
 
-// calmest are the blocks in which a row was slowed where it was let run if it was in its batches,
-// all if they are too few; of them those in which the witness took hardly longer than in its best,
-// or the calmest third: where bursts slow some parts, they slow others unseen.
-func (c *Costs) calmest(row int) []bool {
-	var all, alike []float64
+// telling are the blocks in which a row was slowed where it was let run if it was in its batches;
+// all in which it was let run if those are too few.
+func (c *Costs) telling(row int) []bool {
+	var witnesses []float64
 	for _, b := range c.rows[row].Blocks {
 		if b.Plain > 0 {
-			all = append(all, b.Witness)
+			witnesses = append(witnesses, b.Witness)
 		}
 	}
-	best, calm := FastestTenth(all), make([]bool, len(c.rows[row].Blocks))
+	best, alike, let, n := FastestTenth(witnesses), make([]bool, len(c.rows[row].Blocks)), make([]bool, len(c.rows[row].Blocks)), 0
 	for i, b := range c.rows[row].Blocks {
-		if calm[i] = b.Plain > 0 && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed); calm[i] {
-			alike = append(alike, b.Witness)
+		if let[i] = b.Plain > 0; let[i] && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed) {
+			alike[i] = true
+			n++
 		}
 	}
-	few := len(alike) < fewestBlocks
-	if few {
-		alike = all
+	if n < fewestBlocks {
+		return let
 	}
-	slices.Sort(alike)
-	for i, b := range c.rows[row].Blocks {
-		calm[i] = (calm[i] || few && b.Plain > 0) && b.Witness <= max(hardly*best, alike[min(max(fewestBlocks, len(alike)/3), len(alike))-1])
-	}
-	return calm
+	return alike
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -279,7 +274,7 @@ func (c *Costs) factorsWithout(block int) factors {
 	each := make([]sample, len(c.rows))
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if of.Fast > 0 && c.calm[i][b] {
+			if of.Fast > 0 && c.tells[i][b] {
 				each[i].add(b != block, of.Plain/of.Fast)
 			}
 		}
@@ -287,9 +282,9 @@ func (c *Costs) factorsWithout(block int) factors {
 			none.values, none.all = append(none.values, each[i].values...), none.all+each[i].all
 		}
 	}
-	common := cmp.Or(none.group(), &group{value: 1})
+	common := cmp.Or(none.group(true), &group{value: 1})
 	for i, r := range c.rows {
-		usual := cmp.Or(each[i].group(), common).value
+		usual := cmp.Or(each[i].group(true), common).value
 		if r.Bytes >= 1 { // garbage is part of it
 			usual = min(usual, common.value)
 		}
@@ -314,22 +309,28 @@ func (s *sample) add(in bool, values ...float64) {
 	}
 }
 
-// group is the values' own, nil if they are too few: of all blocks but one they are if all are.
-func (s *sample) group() *group {
-	if s.all < 3 || len(s.values) == 0 {
+// group is the values' own, nil if they are too few: of all blocks but one they are if all are. Of
+// rows that are let run it is the mean of the lower half, as other guests, who use the host's
+// memory at times, only add to it; else that of the middle half.
+func (s *sample) group(letRun bool) *group {
+	n := len(s.values)
+	if s.all < 3 || n == 0 {
 		return nil
 	}
 	values := slices.Sorted(slices.Values(s.values))
-	middle, apart, out := Median(values), 0.0, (len(values)+1)/4
-	for _, v := range values {
-		apart += math.Abs(v-middle) / float64(len(values))
+	middle, apart, from, to := Median(values), 0.0, (n+1)/4, n-(n+1)/4
+	if letRun {
+		from, to = 0, (n+1)/2
 	}
-	// The variance of such a mean is about 1.2 of a mean's; of equal values it is not 0.
+	for _, v := range values {
+		apart += math.Abs(v-middle) / float64(n)
+	}
+	// The variance of such a mean is 1.2 to 1.35 of a mean's; of equal values it is not 0.
 	deviation := math.Sqrt(math.Pi/2)*apart + 0.02*math.Abs(middle) + 1e-6
-	return &group{value: stats.Mean(values[out : len(values)-out]), variance: 1.2 * deviation * deviation / float64(len(values))}
+	return &group{value: stats.Mean(values[from:to]), variance: 1.3 * deviation * deviation / float64(n)}
 }
 
-// pricesWithout are what a byte costs to collect, by row: by its group, if that has enough blocks,
+// pricesWithout are what a byte costs to collect, by row: by its group if that has enough blocks,
 // else what groups have in common, or 0.
 func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 	all, seen, common := map[string]*group{}, map[string]*sample{}, 0.0
@@ -341,7 +342,7 @@ func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 		}
 	}
 	for name, of := range seen {
-		if own := of.group(); own != nil {
+		if own := of.group(c.plain); own != nil {
 			all[name] = own
 		}
 	}
@@ -368,7 +369,7 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 		}
 	}
 	if c.plain {
-		if c.calm[row][block] && r.Bytes >= 1 {
+		if c.tells[row][block] && r.Bytes >= 1 {
 			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
 			each = append(each, (b.Plain-by.usual[row]*code)/c.slow(row, block)/r.Bytes)
 		}
@@ -386,8 +387,7 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 	return each
 }
 
-// group is a factor of a group of rows: the mean of the middle half of its values, with the
-// variance of that, and what it is shrunk to.
+// group is a factor of a group of rows, with its variance, and what it is shrunk to.
 type group struct{ value, variance, shrunk float64 }
 
 // shrink finds what the groups have in common, and moves each towards it.
