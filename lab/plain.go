@@ -43,7 +43,8 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 
 // letRun has contenders run in one go after a block's rounds, one after the other, where one of the
 // case allocates: what garbage costs shows where nothing waits for the end of a collection. Those
-// that the machine was slower for have a second turn at the end.
+// that the machine was slower for have a second turn at the end, while a quarter of the run's time
+// is enough for all that.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 	world := r.rec.Run.World
 	if world == nil || world.LiveHeap == 0 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= leastLetRun }) {
@@ -54,7 +55,7 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 		best = min(best, r.letRunOne(ctx, cs, s))
 	}
 	for _, s := range seats {
-		if s.series.WitnessNS > slowerThere*best {
+		if s.series.WitnessNS > slowerThere*best && 4*r.spent["letting run"] < time.Since(r.start) {
 			r.letRunOne(ctx, cs, s)
 		}
 	}
