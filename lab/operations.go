@@ -85,8 +85,7 @@ const othersSeen = 2
 // calibratingMean.
 const calibrating, calibratingMean = 5, 250 * time.Millisecond
 
-// mostOperations of a batch.
-const mostOperations = 1 << 30
+const mostOperations = 1 << 30 // of a batch
 
 // fitting is the number of operations, at least so many, that take the target time where n took
 // elapsed.

@@ -41,10 +41,9 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 	return row, base, nil
 }
 
-// letRun has contenders run in one go after a block's rounds, one after the other, where one of the
-// case allocates: what garbage costs shows where nothing waits for the end of a collection. Those
-// that the machine was slower for have a second turn at the end, while a quarter of the run's time
-// is enough for all that.
+// letRun has contenders run in one go after a block's rounds, where one of the case allocates: what
+// garbage costs shows where nothing waits for the end of a collection. Those that the machine was
+// slower for have a second turn, while all that takes less than a quarter of the run's time.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 	world := r.rec.Run.World
 	if world == nil || world.LiveHeap == 0 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= leastLetRun }) {

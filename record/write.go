@@ -97,9 +97,7 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 }
 
 // CounterPerOp is a counter's median over batches of n operations, per operation.
-func CounterPerOp(values []float64, n int) float64 {
-	return median(values) / float64(n)
-}
+func CounterPerOp(values []float64, n int) float64 { return median(values) / float64(n) }
 
 func median(x []float64) float64 { return stats.Sample{Xs: x}.Quantile(0.5) }
 

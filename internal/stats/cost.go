@@ -231,10 +231,12 @@ func (c *Costs) telling(row int) []bool {
 			witnesses = append(witnesses, b.Witness)
 		}
 	}
-	best, alike, let, n := FastestTenth(witnesses), make([]bool, len(c.rows[row].Blocks)), make([]bool, len(c.rows[row].Blocks)), 0
+	var let, alike []bool
+	best, n := FastestTenth(witnesses), 0
 	for i, b := range c.rows[row].Blocks {
-		if let[i] = b.Plain > 0; let[i] && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed) {
-			alike[i] = true
+		let = append(let, b.Plain > 0)
+		alike = append(alike, let[i] && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed))
+		if alike[i] {
 			n++
 		}
 	}
