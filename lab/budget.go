@@ -97,10 +97,11 @@ func (r *run) fit() {
 	if !r.abreast() && !(begun && needed > 2*r.left()) {
 		return
 	}
+	left := r.left() * 9 / 10 // blocks may take longer than those before
 	for _, cs := range r.cases {
 		// If there is no time for an interval, figures without one are better than none.
 		one := needed == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
-		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= r.left()*9/10) {
+		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= left) {
 			r.resume(cs)
 			return
 		}
@@ -110,7 +111,7 @@ func (r *run) fit() {
 			cs.balance(r.left() / time.Duration(len(active)))
 		}
 	}
-	kept, rounds := fitted(len(active), DefaultRounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
+	kept, rounds := fitted(len(active), DefaultRounds, left, func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	var waiting []string
 	for i, cs := range active {
 		if cs.rounds = min(cs.rounds, rounds); i >= kept {

@@ -169,6 +169,21 @@ func TestFewerRoundsBeforeFewerCases(t *testing.T) {
 	}
 }
 
+// Blocks that would just fit get fewer rounds, as they may take longer than those before: in 300 s a
+// case was left without an interval, for 31 s that one block took.
+func TestFitLeavesTimeToSpare(t *testing.T) {
+	r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(25 * time.Second)}
+	for range 2 {
+		r.cases = append(r.cases, &runCase{rounds: 16, fewest: 16, blocks: 5, halfWidth: math.Inf(1), round: make([]time.Duration, 5), fixed: make([]time.Duration, 5)})
+		for i := range 5 {
+			r.cases[len(r.cases)-1].round[i], r.cases[len(r.cases)-1].fixed[i] = 500*time.Millisecond, 4*time.Second
+		}
+	}
+	if r.fit(); r.cases[0].waits || r.cases[1].waits || r.cases[0].takes()+r.cases[1].takes() > 23*time.Second {
+		t.Errorf("blocks take %v and %v of 25 s, wait %t and %t", r.cases[0].takes(), r.cases[1].takes(), r.cases[0].waits, r.cases[1].waits)
+	}
+}
+
 // Between two looks as well the next block goes where it narrows most per second: to each of the
 // cases of a first look, whose spread and blocks differ as theirs do.
 func TestNextBlockNarrowsMostPerSecond(t *testing.T) {

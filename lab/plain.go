@@ -37,40 +37,32 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 			a.parts = append(a.parts, answer.Parts...)
 		}
 	}
-	row, base = alikeSlowed(sides[0].parts, sides[1].parts)
+	row, base = atFullSpeed(sides[0].parts, sides[1].parts)
 	return row, base, nil
 }
 
 // letRun has contenders run in one go after a block's rounds, where one of the case allocates: what
-// garbage costs shows where nothing waits for the end of a collection. Those that the machine was
-// slower for have a second turn, while all that takes less than a quarter of the run's time.
+// garbage costs shows where nothing waits for the end of a collection.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 	world := r.rec.Run.World
 	if world == nil || world.LiveHeap == 0 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= leastLetRun }) {
 		return
 	}
-	best := math.Inf(1)
 	for _, s := range seats {
-		best = min(best, r.letRunOne(ctx, cs, s))
-	}
-	for _, s := range seats {
-		if s.series.WitnessNS > slowerThere*best && 4*r.spent["letting run"] < time.Since(r.start) {
-			r.letRunOne(ctx, cs, s)
-		}
+		r.letRunOne(ctx, cs, s)
 	}
 	r.lap("letting run")
 }
 
 // letRunOne does so with one: if it allocates for some cycles of collections, for more after the
 // first look; else for two batches, after two. One that is slow to allocate is not where those took
-// more than a fifth of the case's time. It keeps the turn in which a witness was faster, and says
-// what that took at best.
-func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) (best float64) {
+// more than a fifth of the case's time.
+func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 	bytes, q := s.allocates(), request{Op: opPlain, N: 4 * s.row.N, Pieces: 32}
 	none, slow := bytes < int64(s.row.N), bytes < fastAllocated
 	switch blocks := time.Duration(len(cs.fixed)); {
 	case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
-		return math.Inf(1)
+		return
 	case !none:
 		cycle := float64(r.rec.Run.World.LiveHeap) / float64(bytes) // in batches, and less than twice that
 		q.Cycles = uint64(min(max(1, 8/cycle), 4))
@@ -89,29 +81,22 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) (best float64
 		}
 	}
 	parts := answer.Parts
-	if none { // the first half finds out where its memory is
+	if len(parts) == 0 {
+		return
+	}
+	s.series.WitnessLeastNS = atBest(parts)
+	if none { // the first half finds out where its memory is, and only a neighbour makes parts longer
 		parts = parts[len(parts)/2:]
-	}
-	witness, _ := means(parts) // of all: where some were slowed, others were a little
-	if best = cmp.Or(atBest(parts), math.Inf(1)); len(parts) == 0 || s.series.WitnessNS > 0 && witness > s.series.WitnessNS {
-		return best
-	}
-	if s.series.WitnessNS = witness; none { // nothing but a neighbour makes some of its parts longer
 		slices.SortFunc(parts, func(a, b plainPart) int { return cmp.Compare(a.NS, b.NS) })
 		parts = parts[len(parts)/4 : len(parts)*3/4]
 	} else {
 		s.series.CollectionBytes = bytes * int64(len(parts)*answer.N) / int64(q.Cycles) / int64(s.row.N)
 	}
-	if quiet := notSlowed(parts, best); 2*len(quiet) > len(parts) {
-		parts = quiet
-	}
-	_, s.series.PlainNS = means(parts)
-	return best
+	s.series.WitnessNS, s.series.PlainNS = means(parts)
 }
 
-// What a batch allocates for a cycle that takes less than about a third of a second, and four; and
-// how many times as long as anywhere the witness takes where a contender is let run again.
-const fastAllocated, leastLetRun, slowerThere = 768 << 10, 64 << 10, 1.05
+// What a batch allocates for a cycle that takes less than about a third of a second, and four.
+const fastAllocated, leastLetRun = 768 << 10, 64 << 10
 
 // allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
 func (s *seat) allocates() int64 {
@@ -121,34 +106,30 @@ func (s *seat) allocates() int64 {
 	return slices.Sorted(slices.Values(s.series.Bytes))[len(s.series.Bytes)/2]
 }
 
-// plainPart is a part of what was done in one go: what the witness took beside it, and the CPU time
-// of an operation, in ns.
+// plainPart is a part of what was done in one go: what the witness took beside it, before and after
+// and at least, and the CPU time of an operation, in ns.
 type plainPart struct {
 	Witness float64 `json:"witness"`
+	Least   float64 `json:"least"`
 	NS      float64 `json:"ns"`
 }
 
-// alikeSlowed is the mean of either side's parts in which the processor was about as fast as it was
-// in a tenth of both: what slows a processor slows one kind of work more than another.
-func alikeSlowed(one, two []plainPart) (a, b float64) {
-	best := max(atBest(one), atBest(two))
-	_, a = means(notSlowed(one, best))
-	_, b = means(notSlowed(two, best))
-	return a, b
+// atFullSpeed is what either side's parts would take in the mean where nothing slows the processor,
+// if that slows both as is usual.
+func atFullSpeed(one, two []plainPart) (a, b float64) {
+	least := min(atBest(one), atBest(two))
+	witness, a := means(one)
+	witnessTwo, b := means(two)
+	return a * math.Pow(least/witness, stats.UsualPower), b * math.Pow(least/witnessTwo, stats.UsualPower)
 }
 
 // atBest is what the witness takes in the fastest tenth of the parts, 0 if there are none.
 func atBest(parts []plainPart) float64 {
 	witnesses := make([]float64, len(parts))
 	for i, p := range parts {
-		witnesses[i] = p.Witness
+		witnesses[i] = p.Least
 	}
 	return stats.FastestTenth(witnesses)
-}
-
-// notSlowed are the parts in which the processor was about as fast as at its best.
-func notSlowed(parts []plainPart, best float64) []plainPart {
-	return slices.DeleteFunc(slices.Clone(parts), func(p plainPart) bool { return p.Witness > stats.Witnessed*best })
 }
 
 // means are those of the parts, 0 for none.
@@ -198,7 +179,8 @@ func (r *run) alone(ctx context.Context, e Entry, each time.Duration) (a alone, 
 // no time is left out but what the witness takes. Of cycles it has no parts if they did not end.
 func (w *worker) plain(q request) (reply, error) {
 	answer := reply{Batch: &Batch{}, N: max(leastOps(w.instance), (q.N+q.Pieces-1)/q.Pieces)}
-	about, cycles, ended := testify(), collections(), uint64(0)
+	about, _ := testify()
+	cycles, ended := collections(), uint64(0)
 	before, known := proc.CPUOfCode()
 	if _, ok := w.instance.(Prepared); q.Cycles > 0 && (ok || !known) {
 		return answer, nil
@@ -211,12 +193,12 @@ func (w *worker) plain(q request) (reply, error) {
 			return answer, err
 		}
 		answer.Batch.WallNS += max(1, time.Since(start).Nanoseconds())
-		next := testify()
+		next, least := testify()
 		ended = collections() - cycles // before the clock is read: a system call may end one
 		after, _ := proc.CPUOfCode()
 		if counts {
 			ns := float64(after-before-testimonies*next) / float64(answer.N)
-			answer.Parts = append(answer.Parts, plainPart{float64(max(about, next)), ns})
+			answer.Parts = append(answer.Parts, plainPart{float64(about+next) / 2, float64(least), ns})
 		}
 		if before, about = after, next; q.Cycles > 0 && ended > q.Cycles {
 			return answer, nil
@@ -231,16 +213,17 @@ func (w *worker) plain(q request) (reply, error) {
 // testimonies are how often the witness runs its loop, as a collection may have its turn in one.
 const testimonies = 3
 
-// testify is what a loop of additions takes, in ns, which fills the processor. Without calls or
-// memory it takes as long whatever was run before.
-func testify() time.Duration {
-	least := time.Duration(math.MaxInt64)
-	for range testimonies {
+// testify is what a loop of additions takes, in ns, which fills the processor: in the middle, and at
+// least. Without calls or memory it takes as long whatever was run before.
+func testify() (middle, least time.Duration) {
+	var each [testimonies]time.Duration
+	for i := range each {
 		start := time.Now()
 		runtime.KeepAlive(additions(30_000))
-		least = min(least, time.Since(start))
+		each[i] = time.Since(start)
 	}
-	return least
+	slices.Sort(each[:])
+	return each[testimonies/2], each[0]
 }
 
 func additions(n uint64) uint64 {

@@ -1,30 +1,27 @@
 package lab
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"time"
+
+	"postage/internal/stats"
 )
 
-// Two contenders are compared where the processor was equally fast for both.
-func TestAlikeSlowed(t *testing.T) {
-	parts := func(of ...plainPart) (all []plainPart) {
-		for _, p := range of {
-			for i := range 10 { // witnesses differ a little
-				all = append(all, plainPart{p.Witness + float64(i%2), p.NS})
-			}
+// Two contenders are compared as if nothing had slowed the processor for either.
+func TestAtFullSpeed(t *testing.T) {
+	parts := func(witness, ns float64) (all []plainPart) {
+		for i := range 20 { // half of them are slowed
+			slow := 1 + float64(i%2)*(witness-1)
+			all = append(all, plainPart{100 * slow, 100 * slow, ns * (1 + float64(i%2)*(math.Pow(witness, stats.UsualPower)-1))})
 		}
 		return all
 	}
-	// At full speed one takes 10 and two 20; slowed, code that waits for memory takes as long.
-	one := parts(plainPart{100, 9}, plainPart{100, 11}, plainPart{130, 12}, plainPart{170, 17})
-	two := parts(plainPart{170, 20}, plainPart{170, 20}, plainPart{100, 21}, plainPart{100, 19})
-	if a, b := alikeSlowed(one, two); a != 10 || b != 20 {
-		t.Errorf("%v and %v, want 10 and 20 at full speed", a, b)
-	}
-	slow := parts(plainPart{170, 20}, plainPart{172, 20})
-	if a, b := alikeSlowed(one, slow); a != 12.25 || b != 20 {
-		t.Errorf("%v and %v, want 12.25 and 20 where one had no full speed", a, b)
+	for _, slow := range []float64{1, 1.5, 2} {
+		if a, b := atFullSpeed(parts(slow, 10), parts(1, 20)); math.Abs(a-10) > 0.15 || b != 20 {
+			t.Errorf("%.1f times slower for half of the time: %v and %v, want 10 and 20", slow, a, b)
+		}
 	}
 }
 

@@ -29,22 +29,24 @@ type CostedBlock struct {
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
 	Plain       float64   // an operation's where the row is let run, 0 if not measured
 	Witness     float64   // what a loop of additions took meanwhile
+	Least       float64   // and in its fastest tenth, 0 if not known
 }
 
 // Costs are what the rows of a case cost.
 type Costs struct {
 	rows  []Costed
 	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	tells [][]bool  // by row, the blocks that tell what it takes let run
 	plain bool      // whether any was let run
+	least float64   // what the witness takes where nothing slows it, if it is known
 	cycle float64   // in the middle, NaN if not known
 	all   factors   // of all blocks
 	moved []factors // of all but one, by that block
 }
 
-// factors make a cost of what is measured, by row: what an operation takes let run without garbage,
-// as a multiple of its code in pieces, and what a byte costs to collect.
-type factors struct{ usual, prices []float64 }
+// factors make a cost of what is measured, by row: the power of what the witness takes that an
+// operation let run goes by, what that takes without garbage, as a multiple of its code in pieces,
+// and what a byte costs to collect.
+type factors struct{ powers, usual, prices []float64 }
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
@@ -52,21 +54,20 @@ type factors struct{ usual, prices []float64 }
 //     usual where rows without garbage are let run. Of an operation too long for pieces, it is the
 //     mean of the fastest half of a block's batches, less their collections.
 //  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs:
-//     what operations that are let run take longer than their code. It is a group's own, shrunk
-//     towards the case's by how well both are known (see [Pooled]).
+//     what operations that are let run take longer than their code, at full speed. It is a group's
+//     own, shrunk towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c, blocks, cycles := &Costs{rows: rows}, 0, []float64(nil)
-	for i, r := range rows {
+	c, blocks, cycles := &Costs{rows: rows, least: math.Inf(1)}, 0, []float64(nil)
+	for _, r := range rows {
 		var each []float64
 		for _, b := range r.Blocks {
 			each = append(each, b.Each...)
 			if b.Cycle > 0 {
 				cycles = append(cycles, b.Cycle)
 			}
-			c.plain = c.plain || b.Plain > 0
+			c.plain, c.least = c.plain || b.Plain > 0, min(c.least, cmp.Or(b.Least, c.least))
 		}
 		c.quiet = append(c.quiet, FastestTenth(each))
-		c.tells = append(c.tells, c.telling(i))
 		blocks = max(blocks, len(r.Blocks))
 	}
 	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
@@ -131,11 +132,8 @@ func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
 }
 
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
-// for a while, and Witnessed a loop of additions; so many rounds or blocks without that are enough.
-const (
-	slowed, Witnessed         = 1.1, 1.25
-	fewestQuiet, fewestBlocks = 2, 3
-)
+// for a while; so many rounds or blocks without that are enough.
+const slowed, fewestQuiet, fewestBlocks = 1.1, 2, 3
 
 // quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
 // where it is not timed in pieces. It is the median of the rounds in which neither was slowed: what
@@ -222,28 +220,44 @@ func (c *Costs) left(row, block int) []float64 {
 	return left
 }
 
-// telling are the blocks in which a row was slowed where it was let run if it was in its batches;
-// all in which it was let run if those are too few.
-func (c *Costs) telling(row int) []bool {
-	var witnesses []float64
-	for _, b := range c.rows[row].Blocks {
-		if b.Plain > 0 {
-			witnesses = append(witnesses, b.Witness)
+// atFullSpeed is what would have taken so long in a block where nothing slows the processor.
+func (c *Costs) atFullSpeed(ns float64, row, block int, by *factors) float64 {
+	return ns * math.Exp(-by.powers[row]*c.witnessed(row, block))
+}
+
+// witnessed is the logarithm of how many times as long as at best the witness took.
+func (c *Costs) witnessed(row, block int) float64 {
+	if b := c.rows[row].Blocks[block]; b.Least > 0 {
+		return math.Log(b.Witness / c.least)
+	}
+	return 0
+}
+
+// UsualPower is the usual one of what additions take that other code takes: what slows a processor
+// slows what uses memory less.
+const UsualPower = 0.65
+
+// powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
+// let run by that of what the witness takes, within each row. A row's is shrunk towards the case's,
+// and that towards what is usual, as if either were known from so much variance.
+func (c *Costs) powersWithout(block int) (powers []float64) {
+	const known = 0.1
+	own, all := [][2]float64(nil), [2]float64{UsualPower * known, known}
+	for i, r := range c.rows {
+		var n, x, y, xx, xy float64
+		for b, of := range r.Blocks {
+			if b != block && of.Plain > 0 {
+				at, ns := c.witnessed(i, b), math.Log(of.Plain)
+				n, x, y, xx, xy = n+1, x+at, y+ns, xx+at*at, xy+at*ns
+			}
 		}
+		sums := [2]float64{xy - x*y/max(1, n), xx - x*x/max(1, n)}
+		own, all = append(own, sums), [2]float64{all[0] + sums[0], all[1] + sums[1]}
 	}
-	var let, alike []bool
-	best, n := FastestTenth(witnesses), 0
-	for i, b := range c.rows[row].Blocks {
-		let = append(let, b.Plain > 0)
-		alike = append(alike, let[i] && (b.Witness > Witnessed*best) == (c.slow(row, i) > slowed))
-		if alike[i] {
-			n++
-		}
+	for _, sums := range own {
+		powers = append(powers, (sums[0]+known*all[0]/all[1])/(sums[1]+known))
 	}
-	if n < fewestBlocks {
-		return let
-	}
-	return alike
+	return powers
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -271,13 +285,12 @@ func fastest(values []float64, share float64) float64 {
 // factorsWithout are those of all blocks but one. What is usual is a row's own without garbage;
 // else it is that of the case's rows without, or its own if that is less.
 func (c *Costs) factorsWithout(block int) factors {
-	var f factors
-	var none sample
+	f, none := factors{powers: c.powersWithout(block)}, sample{}
 	each := make([]sample, len(c.rows))
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
-			if of.Fast > 0 && c.tells[i][b] {
-				each[i].add(b != block, of.Plain/of.Fast)
+			if of.Fast > 0 && of.Plain > 0 {
+				each[i].add(b != block, c.atFullSpeed(of.Plain, i, b, &f)/cmp.Or(c.quiet[i], of.Fast))
 			}
 		}
 		if r.Bytes < 1 {
@@ -320,16 +333,17 @@ func (s *sample) group(letRun bool) *group {
 		return nil
 	}
 	values := slices.Sorted(slices.Values(s.values))
-	middle, apart, from, to := Median(values), 0.0, (n+1)/4, n-(n+1)/4
+	middle, apart, mean, from, to := Median(values), 0.0, 0.0, float64(n)/4, float64(3*n)/4
 	if letRun {
-		from, to = 0, (n+1)/2
+		from, to = 0, float64(n)/2
 	}
-	for _, v := range values {
+	for i, v := range values { // of one at an end counts what is between
 		apart += math.Abs(v-middle) / float64(n)
+		mean += v * max(0, min(float64(i+1), to)-max(float64(i), from)) / (to - from)
 	}
 	// The variance of such a mean is 1.2 to 1.35 of a mean's; of equal values it is not 0.
 	deviation := math.Sqrt(math.Pi/2)*apart + 0.02*math.Abs(middle) + 1e-6
-	return &group{value: stats.Mean(values[from:to]), variance: 1.3 * deviation * deviation / float64(n)}
+	return &group{value: mean, variance: 1.3 * deviation * deviation / float64(n)}
 }
 
 // pricesWithout are what a byte costs to collect, by row: by its group if that has enough blocks,
@@ -371,11 +385,13 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 		}
 	}
 	if c.plain {
-		if c.tells[row][block] && r.Bytes >= 1 {
-			code := cmp.Or(b.Fast, fastest(least, 0.5)/r.Ops)
-			each = append(each, (b.Plain-by.usual[row]*code)/c.slow(row, block)/r.Bytes)
+		switch {
+		case b.Plain == 0 || r.Bytes < 1:
+			return nil
+		case b.Fast > 0:
+			return []float64{(c.atFullSpeed(b.Plain, row, block, by) - by.usual[row]*cmp.Or(c.quiet[row], b.Fast)) / r.Bytes}
 		}
-		return each
+		return []float64{c.atFullSpeed(b.Plain-fastest(least, 0.5)/r.Ops, row, block, by) / r.Bytes} // both are slowed
 	}
 	base := Median(least)
 	if fewest > 0 && b.Fast > 0 {

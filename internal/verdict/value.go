@@ -50,7 +50,7 @@ func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed 
 		if s == nil || row.Value != record.ValueCost {
 			continue
 		}
-		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes), Plain: s.PlainNS, Witness: s.WitnessNS}
+		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes), Plain: s.PlainNS, Witness: s.WitnessNS, Least: s.WitnessLeastNS}
 		for _, ns := range s.FastEachNS {
 			b.Each = append(b.Each, float64(ns)/c.Ops)
 		}
