@@ -169,8 +169,8 @@ func TestFewerRoundsBeforeFewerCases(t *testing.T) {
 	}
 }
 
-// Blocks that would just fit get fewer rounds, as they may take longer than those before: in 300 s a
-// case was left without an interval, for 31 s that one block took.
+// Blocks that would just fit get fewer rounds, as they may take longer than those before: in 300 s
+// a case was left without an interval, for 31 s that one block took.
 func TestFitLeavesTimeToSpare(t *testing.T) {
 	r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(25 * time.Second)}
 	for range 2 {

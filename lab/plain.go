@@ -213,7 +213,7 @@ func (w *worker) plain(q request) (reply, error) {
 // testimonies are how often the witness runs its loop, as a collection may have its turn in one.
 const testimonies = 3
 
-// testify is what a loop of additions takes, in ns, which fills the processor: in the middle, and at
+// testify is what a loop of additions takes, which fills the processor: in the middle, and at
 // least. Without calls or memory it takes as long whatever was run before.
 func testify() (middle, least time.Duration) {
 	var each [testimonies]time.Duration
