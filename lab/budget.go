@@ -66,10 +66,14 @@ func (cs *runCase) gain() float64 {
 
 // best is the case that the next block goes to, of those that have time for one: until all have the
 // blocks for a first look, the one with fewest, so that a disturbance of a minute does not affect
-// one case alone; then the one whose widest interval shrinks most per second.
+// one case alone; then the one whose widest interval shrinks most per second. If blocks of a first
+// look turn out to take longer, they get fewer rounds.
 func best(cases []*runCase, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
+		for cs.blocks > 0 && cs.blocks < looks[0] && cs.rounds > fewestRounds && cs.takes() > left {
+			cs.rounds--
+		}
 		if cs.done || cs.waits || cs.takes() > left {
 			continue
 		}
@@ -97,11 +101,10 @@ func (r *run) fit() {
 	if !r.abreast() && !(begun && needed > 2*r.left()) {
 		return
 	}
-	left := r.left() * 9 / 10 // blocks may take longer than those before
 	for _, cs := range r.cases {
 		// If there is no time for an interval, figures without one are better than none.
 		one := needed == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
-		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= left) {
+		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= r.left()*9/10) {
 			r.resume(cs)
 			return
 		}
@@ -111,7 +114,7 @@ func (r *run) fit() {
 			cs.balance(r.left() / time.Duration(len(active)))
 		}
 	}
-	kept, rounds := fitted(len(active), DefaultRounds, left, func(i, rounds int) time.Duration { return rest(active[i], rounds) })
+	kept, rounds := fitted(len(active), DefaultRounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	var waiting []string
 	for i, cs := range active {
 		if cs.rounds = min(cs.rounds, rounds); i >= kept {

@@ -169,18 +169,20 @@ func TestFewerRoundsBeforeFewerCases(t *testing.T) {
 	}
 }
 
-// Blocks that would just fit get fewer rounds, as they may take longer than those before: in 300 s
-// a case was left without an interval, for 31 s that one block took.
-func TestFitLeavesTimeToSpare(t *testing.T) {
-	r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(25 * time.Second)}
-	for range 2 {
-		r.cases = append(r.cases, &runCase{rounds: 16, fewest: 16, blocks: 5, halfWidth: math.Inf(1), round: make([]time.Duration, 5), fixed: make([]time.Duration, 5)})
-		for i := range 5 {
-			r.cases[len(r.cases)-1].round[i], r.cases[len(r.cases)-1].fixed[i] = 500*time.Millisecond, 4*time.Second
-		}
+// A block of a first look that would take longer than what is left gets fewer rounds: in 300 s a
+// case was left without an interval, for 31 s that one block took.
+func TestLastBlockOfALookFits(t *testing.T) {
+	cs := &runCase{rounds: 16, blocks: 5, halfWidth: math.Inf(1), round: []time.Duration{time.Second}, fixed: []time.Duration{10 * time.Second}}
+	if best([]*runCase{cs}, 20*time.Second) != cs || cs.rounds != 10 {
+		t.Errorf("a block of %d rounds, want 10", cs.rounds)
 	}
-	if r.fit(); r.cases[0].waits || r.cases[1].waits || r.cases[0].takes()+r.cases[1].takes() > 23*time.Second {
-		t.Errorf("blocks take %v and %v of 25 s, wait %t and %t", r.cases[0].takes(), r.cases[1].takes(), r.cases[0].waits, r.cases[1].waits)
+	cs.blocks, cs.rounds = 6, 16
+	if best([]*runCase{cs}, 20*time.Second) != nil || cs.rounds != 16 {
+		t.Errorf("a block after the first look, of %d rounds", cs.rounds)
+	}
+	cs.blocks = 5
+	if best([]*runCase{cs}, 12*time.Second) != nil {
+		t.Errorf("a block that takes longer than what is left, with %d rounds", cs.rounds)
 	}
 }
 

@@ -106,16 +106,14 @@ func (s *seat) allocates() int64 {
 	return slices.Sorted(slices.Values(s.series.Bytes))[len(s.series.Bytes)/2]
 }
 
-// plainPart is a part of what was done in one go: what the witness took beside it, before and after
-// and at least, and the CPU time of an operation, in ns.
+// plainPart is a part of it: what the witness took beside it, and an operation's CPU time, in ns.
 type plainPart struct {
-	Witness float64 `json:"witness"`
-	Least   float64 `json:"least"`
+	Witness float64 `json:"witness"` // before and after, of the middle turns
+	Least   float64 `json:"least"`   // of its turns
 	NS      float64 `json:"ns"`
 }
 
-// atFullSpeed is what either side's parts would take in the mean where nothing slows the processor,
-// if that slows both as is usual.
+// atFullSpeed is what an operation of either would take where nothing slows the processor.
 func atFullSpeed(one, two []plainPart) (a, b float64) {
 	least := min(atBest(one), atBest(two))
 	witness, a := means(one)
@@ -218,18 +216,14 @@ const testimonies = 3
 func testify() (middle, least time.Duration) {
 	var each [testimonies]time.Duration
 	for i := range each {
+		var a, b, c, d uint64
 		start := time.Now()
-		runtime.KeepAlive(additions(30_000))
+		for n := range uint64(30_000) {
+			a, b, c, d = a+n, b^n, c-n, d|n
+		}
+		runtime.KeepAlive(a + b + c + d)
 		each[i] = time.Since(start)
 	}
 	slices.Sort(each[:])
 	return each[testimonies/2], each[0]
-}
-
-func additions(n uint64) uint64 {
-	var a, b, c, d uint64
-	for i := range n {
-		a, b, c, d = a+i, b^i, c-i, d|i
-	}
-	return a + b + c + d
 }

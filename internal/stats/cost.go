@@ -57,7 +57,7 @@ type factors struct{ powers, usual, prices []float64 }
 //     what operations that are let run take longer than their code, at full speed. It is a group's
 //     own, shrunk towards the case's by how well both are known (see [Pooled]).
 func NewCosts(rows []Costed) *Costs {
-	c, blocks, cycles := &Costs{rows: rows, least: math.Inf(1)}, 0, []float64(nil)
+	c, blocks, cycles, leasts := &Costs{rows: rows}, 0, []float64(nil), []float64(nil)
 	for _, r := range rows {
 		var each []float64
 		for _, b := range r.Blocks {
@@ -65,12 +65,15 @@ func NewCosts(rows []Costed) *Costs {
 			if b.Cycle > 0 {
 				cycles = append(cycles, b.Cycle)
 			}
-			c.plain, c.least = c.plain || b.Plain > 0, min(c.least, cmp.Or(b.Least, c.least))
+			if c.plain = c.plain || b.Plain > 0; b.Least > 0 {
+				leasts = append(leasts, b.Least)
+			}
 		}
 		c.quiet = append(c.quiet, FastestTenth(each))
 		blocks = max(blocks, len(r.Blocks))
 	}
-	c.cycle, c.all = Median(cycles), c.factorsWithout(-1)
+	c.cycle, c.least = Median(cycles), FastestTenth(leasts)
+	c.all = c.factorsWithout(-1)
 	for b := range blocks {
 		c.moved = append(c.moved, c.factorsWithout(b))
 	}
@@ -233,8 +236,7 @@ func (c *Costs) witnessed(row, block int) float64 {
 	return 0
 }
 
-// UsualPower is the usual one of what additions take that other code takes: what slows a processor
-// slows what uses memory less.
+// UsualPower is that of what additions take by which other code, which uses memory, is slowed.
 const UsualPower = 0.65
 
 // powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
@@ -385,11 +387,11 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 		}
 	}
 	if c.plain {
-		switch {
+		switch quiet := cmp.Or(c.quiet[row], b.Fast); {
 		case b.Plain == 0 || r.Bytes < 1:
 			return nil
-		case b.Fast > 0:
-			return []float64{(c.atFullSpeed(b.Plain, row, block, by) - by.usual[row]*cmp.Or(c.quiet[row], b.Fast)) / r.Bytes}
+		case quiet > 0:
+			return []float64{(c.atFullSpeed(b.Plain, row, block, by) - by.usual[row]*quiet) / r.Bytes}
 		}
 		return []float64{c.atFullSpeed(b.Plain-fastest(least, 0.5)/r.Ops, row, block, by) / r.Bytes} // both are slowed
 	}
