@@ -216,14 +216,13 @@ func each(seats []*seat, do func(*seat) error) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, runtime.NumCPU())
 	for _, s := range seats {
-		if s.err != nil {
-			continue
+		if s.err == nil {
+			slots <- struct{}{}
+			group.Go(func() {
+				s.err = do(s)
+				<-slots
+			})
 		}
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			s.err = do(s)
-		})
 	}
 	group.Wait()
 }

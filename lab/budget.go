@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -66,13 +67,12 @@ func (cs *runCase) gain() float64 {
 
 // best is the case that the next block goes to, of those that have time for one: until all have the
 // blocks for a first look, the one with fewest, so that a disturbance of a minute does not affect
-// one case alone; then the one whose widest interval shrinks most per second. If blocks of a first
-// look turn out to take longer, they get fewer rounds.
+// one case alone; then the one whose widest interval shrinks most per second.
 func best(cases []*runCase, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
 		for cs.blocks > 0 && cs.blocks < looks[0] && cs.rounds > fewestRounds && cs.takes() > left {
-			cs.rounds--
+			cs.rounds-- // of a first look, few are better than none
 		}
 		if cs.done || cs.waits || cs.takes() > left {
 			continue
@@ -87,7 +87,7 @@ func best(cases []*runCase, left time.Duration) *runCase {
 // fit shares out the time that is left, when all cases have had a block or a few, or the first ones
 // took so long that not half of the blocks of a first look fit. Each case gets the rounds that suit
 // it. If the blocks of a first look do not fit then, they get fewer rounds; if that is not enough,
-// cases wait, the last ones first. If blocks turn out to take less, cases that wait come back.
+// cases wait, those that take longest first. If blocks turn out to take less, these come back.
 func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
@@ -114,6 +114,7 @@ func (r *run) fit() {
 			cs.balance(r.left() / time.Duration(len(active)))
 		}
 	}
+	slices.SortStableFunc(active, func(a, b *runCase) int { return cmp.Compare(rest(a, fewestRounds), rest(b, fewestRounds)) })
 	kept, rounds := fitted(len(active), DefaultRounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	var waiting []string
 	for i, cs := range active {
@@ -168,18 +169,13 @@ func (cs *runCase) balance(share time.Duration) {
 // abreast says whether all cases that do not wait have had equally many blocks, or those of
 // a first look.
 func (r *run) abreast() bool {
-	had := -1
+	var had []int
 	for _, cs := range r.cases {
-		if cs.waits || cs.done {
-			continue
-		}
-		if n := min(len(cs.round), looks[0]); had >= 0 && n != had {
-			return false
-		} else {
-			had = n
+		if !cs.waits && !cs.done {
+			had = append(had, min(len(cs.round), looks[0]))
 		}
 	}
-	return had != 0
+	return len(had) == 0 || had[0] > 0 && slices.Min(had) == slices.Max(had)
 }
 
 // noteServers notes, at the beginning, which cases have the servers that they need: those are

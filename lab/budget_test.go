@@ -169,6 +169,18 @@ func TestFewerRoundsBeforeFewerCases(t *testing.T) {
 	}
 }
 
+// If not all cases can have the blocks of a first look, those wait that take longest: one whose
+// batches waited for the network had left no time for five others in 90 s.
+func TestLongestCasesWait(t *testing.T) {
+	r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(30 * time.Second)}
+	for _, fixed := range []time.Duration{10 * time.Second, time.Second, time.Second} {
+		r.cases = append(r.cases, &runCase{rounds: 8, blocks: 1, halfWidth: math.Inf(1), round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{fixed}})
+	}
+	if r.fit(); !r.cases[0].waits || r.cases[1].waits || r.cases[2].waits {
+		t.Errorf("waits: %t, %t, %t; want the first, which takes longest", r.cases[0].waits, r.cases[1].waits, r.cases[2].waits)
+	}
+}
+
 // A block of a first look that would take longer than what is left gets fewer rounds: in 300 s a
 // case was left without an interval, for 31 s that one block took.
 func TestLastBlockOfALookFits(t *testing.T) {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -85,10 +84,8 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 		return
 	}
 	s.series.WitnessLeastNS = atBest(parts)
-	if none { // the first half finds out where its memory is, and only a neighbour makes parts longer
+	if none { // the first half finds out where its memory is
 		parts = parts[len(parts)/2:]
-		slices.SortFunc(parts, func(a, b plainPart) int { return cmp.Compare(a.NS, b.NS) })
-		parts = parts[len(parts)/4 : len(parts)*3/4]
 	} else {
 		s.series.CollectionBytes = bytes * int64(len(parts)*answer.N) / int64(q.Cycles) / int64(s.row.N)
 	}

@@ -43,16 +43,16 @@ type Costs struct {
 	moved []factors // of all but one, by that block
 }
 
-// factors make a cost of what is measured, by row: the power of what the witness takes that an
-// operation let run goes by, what that takes without garbage, as a multiple of its code in pieces,
-// and what a byte costs to collect.
+// factors make a cost of what is measured, by row: the power of what the witness takes by which an
+// operation let run is slowed, what it takes over its code in pieces, and what a byte costs.
 type factors struct{ powers, usual, prices []float64 }
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
 //  1. Code is the time of pieces of batches that nothing disturbed, times what an operation takes as
-//     usual where rows without garbage are let run. Of an operation too long for pieces, it is the
-//     mean of the fastest half of a block's batches, less their collections.
+//     usual where rows without garbage are let run. Of an operation too long for pieces, it is
+//     what it takes let run less its garbage, or else the mean of the fastest half of a block's
+//     batches, less their collections.
 //  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs:
 //     what operations that are let run take longer than their code, at full speed. It is a group's
 //     own, shrunk towards the case's by how well both are known (see [Pooled]).
@@ -61,18 +61,14 @@ func NewCosts(rows []Costed) *Costs {
 	for _, r := range rows {
 		var each []float64
 		for _, b := range r.Blocks {
-			each = append(each, b.Each...)
-			if b.Cycle > 0 {
-				cycles = append(cycles, b.Cycle)
-			}
-			if c.plain = c.plain || b.Plain > 0; b.Least > 0 {
-				leasts = append(leasts, b.Least)
-			}
+			each, cycles, leasts = append(each, b.Each...), append(cycles, b.Cycle), append(leasts, b.Least)
+			c.plain = c.plain || b.Plain > 0
 		}
 		c.quiet = append(c.quiet, FastestTenth(each))
 		blocks = max(blocks, len(r.Blocks))
 	}
-	c.cycle, c.least = Median(cycles), FastestTenth(leasts)
+	unknown := func(v float64) bool { return v == 0 }
+	c.cycle, c.least = Median(slices.DeleteFunc(cycles, unknown)), FastestTenth(slices.DeleteFunc(leasts, unknown))
 	c.all = c.factorsWithout(-1)
 	for b := range blocks {
 		c.moved = append(c.moved, c.factorsWithout(b))
@@ -113,11 +109,11 @@ func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []fl
 	return floats.SubTo(differences, differences, c.moves(other, perByteOther))
 }
 
-// undisturbed has blocks that were slowed throughout tell how much blocks differ, and no more, if
-// enough were not: what slows a processor slows one kind of work more than another. The values have
-// the mean of those blocks, and are as far apart as if they were all.
+// undisturbed has blocks that are disturbed for either row tell how much blocks differ, and no
+// more, if enough are not. The values have the mean of the others, and are as far apart as if these
+// were all.
 func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
-	of, disturbed := map[bool][]float64{}, func(b int) bool { return max(c.slow(row, b), c.slow(other, b)) > slowed }
+	of, disturbed := map[bool][]float64{}, func(b int) bool { return c.disturbed(row, b) || c.disturbed(other, b) }
 	for b, v := range values {
 		if !math.IsNaN(v) {
 			of[disturbed(b)] = append(of[disturbed(b)], v)
@@ -132,6 +128,13 @@ func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
 		values[b] = means[false] + wider*(v-means[disturbed(b)])
 	}
 	return values
+}
+
+// disturbed is a block that was slowed throughout, which slows one kind of work more than another,
+// or of which there are only whole batches, which hide it.
+func (c *Costs) disturbed(row, block int) bool {
+	b := &c.rows[row].Blocks[block]
+	return c.slow(row, block) > slowed || b.Fast == 0 && b.Plain == 0
 }
 
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
@@ -196,7 +199,7 @@ func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64
 
 // slow is by how much a block was slowed by the row's code, 1 if it has no pieces.
 func (c *Costs) slow(row, block int) float64 {
-	fast := cmp.Or(c.rows[row].Blocks[block].Fast, 1)
+	fast := cmp.Or(c.rows[row].Blocks[block].Fast, c.quiet[row], 1)
 	return fast / cmp.Or(c.quiet[row], fast)
 }
 
@@ -241,10 +244,10 @@ const UsualPower = 0.65
 
 // powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
 // let run by that of what the witness takes, within each row. A row's is shrunk towards the case's,
-// and that towards what is usual, as if either were known from so much variance.
+// and that towards what is usual, as if they were known from so much variance.
 func (c *Costs) powersWithout(block int) (powers []float64) {
-	const known = 0.1
-	own, all := [][2]float64(nil), [2]float64{UsualPower * known, known}
+	const known, knownCase = 0.2, 0.02
+	own, all := [][2]float64(nil), [2]float64{UsualPower * knownCase, knownCase}
 	for i, r := range c.rows {
 		var n, x, y, xx, xy float64
 		for b, of := range r.Blocks {
@@ -264,7 +267,11 @@ func (c *Costs) powersWithout(block int) (powers []float64) {
 
 // code is what an operation's code takes in a block; NaN without batches.
 func (c *Costs) code(row, block int) float64 {
-	return cmp.Or(c.rows[row].Blocks[block].Fast, fastest(c.left(row, block), 0.5)/c.rows[row].Ops)
+	b := &c.rows[row].Blocks[block]
+	if b.Fast == 0 && b.Plain > 0 {
+		return max((c.atFullSpeed(b.Plain, row, block, &c.all)-c.Price(row)*c.Bytes(row))/c.all.usual[row], 1e-3)
+	}
+	return cmp.Or(b.Fast, fastest(c.left(row, block), 0.5)/c.rows[row].Ops)
 }
 
 // FastestTenth is what a tenth of the values are below, 0 for none.
