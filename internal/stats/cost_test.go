@@ -210,6 +210,38 @@ func TestSlowedBlocks(t *testing.T) {
 	}
 }
 
+// A row that has pieces in one block only, as the others had few rounds, costs what it takes let run;
+// its whole batches, which were slowed, move it nowhere, and its garbage is in every block.
+func TestFewPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 6))
+	const comparisons, blocks = 100, 6
+	one, two := simulated{3000, 800, 0.5, true, 1.03}, simulated{1000, 800, 0.5, true, 1.03}
+	off, truth := 0.0, math.Log(one.cost()/two.cost())
+	for range comparisons {
+		rows := []stats.Costed{one.row(rng, "one", blocks), two.row(rng, "two", blocks)}
+		for b := range blocks {
+			for i := range rows {
+				of := &rows[i].Blocks[b]
+				of.Each = []float64{of.Fast}
+				if i == 0 && b > 0 {
+					of.Fast, of.Each = 0, nil
+					for j := range of.CPU {
+						of.CPU[j] *= 1.6
+					}
+				}
+				if i == 0 && b > 2 {
+					of.Plain = 0
+				}
+			}
+		}
+		c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.005)
+		off += (c.Value - truth) / comparisons
+	}
+	if t.Logf("off by %+.2f%%", 100*off); math.Abs(off) > 0.03 {
+		t.Errorf("off by %+.2f%%", 100*off)
+	}
+}
+
 // Where most batches are slowed, blocks of a few rounds have fewer than two in which neither was.
 func TestFewSlowedRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 4))
