@@ -54,10 +54,10 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 }
 
 // letRunOne does so with one: if it allocates for some cycles of collections, for more after the
-// first look; else for two batches, after two. One that is slow to allocate is not where those took
+// first look; else for six batches, after two. One that is slow to allocate is not where those took
 // more than a fifth of the case's time.
 func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
-	bytes, q := s.allocates(), request{Op: opPlain, N: 4 * s.row.N, Pieces: 32}
+	bytes, q := s.allocates(), request{Op: opPlain, N: 8 * s.row.N, Pieces: 64}
 	none, slow := bytes < int64(s.row.N), bytes < fastAllocated
 	switch blocks := time.Duration(len(cs.fixed)); {
 	case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
@@ -84,8 +84,8 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 		return
 	}
 	s.series.WitnessLeastNS = atBest(parts)
-	if none { // the first half finds out where its memory is
-		parts = parts[len(parts)/2:]
+	if none { // the first quarter finds out where its memory is
+		parts = parts[len(parts)/4:]
 	} else {
 		s.series.CollectionBytes = bytes * int64(len(parts)*answer.N) / int64(q.Cycles) / int64(s.row.N)
 	}

@@ -139,7 +139,7 @@ func (c *Costs) disturbed(row, block int) bool {
 
 // slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
 // for a while; so many rounds or blocks without that are enough.
-const slowed, fewestQuiet, fewestBlocks = 1.1, 2, 3
+const slowed, fewestQuiet, fewestBlocks = 1.1, 2, 2
 
 // quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
 // where it is not timed in pieces. It is the median of the rounds in which neither was slowed: what
@@ -299,7 +299,7 @@ func (c *Costs) factorsWithout(block int) factors {
 	for i, r := range c.rows {
 		for b, of := range r.Blocks {
 			if of.Fast > 0 && of.Plain > 0 {
-				each[i].add(b != block, c.atFullSpeed(of.Plain, i, b, &f)/cmp.Or(c.quiet[i], of.Fast))
+				each[i].add(b != block, max(1, c.atFullSpeed(of.Plain, i, b, &f)/cmp.Or(c.quiet[i], of.Fast)))
 			}
 		}
 		if r.Bytes < 1 {
