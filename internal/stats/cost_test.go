@@ -210,8 +210,8 @@ func TestSlowedBlocks(t *testing.T) {
 	}
 }
 
-// A row that has pieces in one block only, as the others had few rounds, costs what it takes let run;
-// its whole batches, which were slowed, move it nowhere, and its garbage is in every block.
+// A row that has pieces in one block only, as the others had few rounds, costs what it takes let
+// run; its whole batches, which were slowed, move it nowhere, and its garbage is in every block.
 func TestFewPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 6))
 	const comparisons, blocks = 100, 6
