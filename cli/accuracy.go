@@ -49,6 +49,9 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 		entries[e.Row()] = e
 	}
 	checks := slices.DeleteFunc(costed(rec), func(c check) bool { return entries[c.row.Row.Name].Contender.Name == "" })
+	if len(checks) == 0 {
+		return hinted(fmt.Errorf("%s: no row has an interval to be checked", file), "`postage run --resume` with a larger --budget measures more blocks")
+	}
 	say(cmd, "%d rows alone and their baselines, %d processes each, %d turns of %v", len(checks), processesAlone, turnsAlone, plainFor)
 	w, conductor := cmd.OutOrStdout(), lab.Conductor{Command: command}
 	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (95% interval)")
@@ -74,11 +77,11 @@ type check struct {
 	baseline string
 }
 
-// costed are a record's rows that have a ratio of costs.
+// costed are a record's rows that have a ratio of costs, and its interval.
 func costed(rec *record.Record) (checks []check) {
 	for _, c := range verdict.Analyze(rec).Cases {
 		for _, r := range c.Rows {
-			if r.CodeOp != nil && r.Ratio != nil && r != c.Control && c.Baseline != nil {
+			if r.CodeOp != nil && r.Ratio != nil && r.Ratio.Bounded() && r != c.Control && c.Baseline != nil {
 				checks = append(checks, check{r, c.Baseline.Row.Name})
 			}
 		}
