@@ -1,12 +1,38 @@
 package cli
 
 import (
+	"io"
 	"math/rand/v2"
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/verdict"
 	"postage/record"
 )
+
+// A ratio is within 5% of what a row costs alone only where that is known as well.
+func TestAccurate(t *testing.T) {
+	base := []float64{100, 101, 99, 100, 102, 98, 100, 100}
+	steady := []float64{200, 202, 198, 200, 204, 196, 200, 200}
+	loose := []float64{150, 260, 210, 140, 280, 190, 170, 230}
+	for _, c := range []struct {
+		name  string
+		ratio verdict.Interval
+		alone []float64
+		want  accurate
+	}{
+		{"true", verdict.Interval{Value: 2.02, Low: 1.98, High: 2.06}, steady, accurate{1, 1, 1, 0}},
+		{"near, and surer than it is", verdict.Interval{Value: 2.06, Low: 2.05, High: 2.07}, steady, accurate{1, 0, 1, 0}},
+		{"wrong", verdict.Interval{Value: 2.2, Low: 2.1, High: 2.3}, steady, accurate{1, 0, 0, 1}},
+		{"not known alone", verdict.Interval{Value: 2.02, Low: 1.98, High: 2.06}, loose, accurate{1, 1, 0, 0}},
+	} {
+		var got accurate
+		row := &verdict.Result{Row: &record.Row{Name: c.name}, NSOp: &verdict.Interval{Value: 200}, Ratio: &verdict.Comparison{Interval: c.ratio}}
+		if got.add(io.Discard, row, c.alone, base); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
 
 // A ratio without an interval agrees with anything: it is not checked.
 func TestAccuracyChecksIntervals(t *testing.T) {
