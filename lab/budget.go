@@ -71,7 +71,7 @@ func (cs *runCase) gain() float64 {
 func best(cases []*runCase, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
-		for cs.blocks > 0 && cs.blocks < looks[0] && cs.rounds > fewestRounds && cs.takes() > left {
+		for cs.blocks > 0 && cs.blocks < looks[0] && cs.takes() > left && cs.takesWith(fewestRounds) <= left {
 			cs.rounds-- // of a first look, few are better than none
 		}
 		if cs.done || cs.waits || cs.takes() > left {

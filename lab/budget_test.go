@@ -193,8 +193,8 @@ func TestLastBlockOfALookFits(t *testing.T) {
 		t.Errorf("a block after the first look, of %d rounds", cs.rounds)
 	}
 	cs.blocks = 5
-	if best([]*runCase{cs}, 12*time.Second) != nil {
-		t.Errorf("a block that takes longer than what is left, with %d rounds", cs.rounds)
+	if best([]*runCase{cs}, 12*time.Second) != nil || cs.rounds != 16 {
+		t.Errorf("a block that cannot fit into what is left, now of %d rounds", cs.rounds)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestSlowedBlocks(t *testing.T) {
 		most, width, bias float64
 	}{
 		{"a little", alike, [2]float64{1, 1}, 0.1, 0.05, 0.01}, {"0.3 halved", halved(0.3), [2]float64{0.72, 0.62}, 0.1, 0.06, 0.015},
-		{"0.7 halved", halved(0.7), [2]float64{0.72, 0.62}, 0.12, 0.1, 0.015}, {"in bursts", bursts, [2]float64{0.72, 0.62}, 0.1, 0.06, 0.015},
+		{"0.7 halved", halved(0.7), [2]float64{0.72, 0.62}, 0.12, 0.1, 0.015}, {"in bursts", bursts, [2]float64{0.72, 0.62}, 0.1, 0.06, 0.015}, {"in bursts, half unseen", bursts, [2]float64{1.4, 1.3}, 0.08, 0.08, 0.015},
 	} {
 		const comparisons, blocks = 400, 8
 		one, two := simulated{1000, 1600, 0.5, true, 1.03}, simulated{1000, 0, 0.5, true, 1.03}
