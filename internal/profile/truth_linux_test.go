@@ -162,14 +162,17 @@ func TestKnownShares(t *testing.T) {
 		truth[p.name] += p.spent.Seconds() / all.Seconds()
 	}
 	truth["garbage of messages"], found["garbage of messages"] = (parts[0].bytes+parts[1].bytes+parts[2].bytes)/(read("/gc/heap/allocs:bytes")-allocated), *s.MessagesGarbage
+	// Where processors are short, a thread waits with a timer that has ended, and of several ends one
+	// is sampled: a sixth were lost beside four other processes, any of which can be of one part.
+	lost := max(0, 1-s.samples*time.Duration(one.Period).Seconds()/all.Seconds())
 	for name, want := range truth {
 		t.Logf("%-20s truth %.3f  profile %.3f", name, want, found[name])
 		sampling := 2 * math.Sqrt(want*(1-want)/s.samples)
-		if math.Abs(found[name]-want) > 0.02+sampling {
-			t.Errorf("%s: %.3f of all, want %.3f within two points and sampling's %.3f", name, found[name], want, sampling)
+		if math.Abs(found[name]-want) > 0.02+sampling+lost {
+			t.Errorf("%s: %.3f of all, want %.3f within two points, sampling's %.3f and %.3f of samples that were lost", name, found[name], want, sampling, lost)
 		}
 	}
-	t.Logf("runtime %.3f, not attributed %.3f, %d samples", s.Runtime.Value, s.Unknown.Value, s.Samples)
+	t.Logf("runtime %.3f, not attributed %.3f, %d samples, %.3f lost", s.Runtime.Value, s.Unknown.Value, s.Samples, lost)
 }
 
 // read is a figure of the runtime's.
