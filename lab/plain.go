@@ -54,10 +54,10 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 }
 
 // letRunOne does so with one: if it allocates for some cycles of collections, for more after the
-// first look; else for six batches, after two. One that is slow to allocate is not where those took
-// more than a fifth of the case's time.
+// first look; else for twelve batches, after four. One that is slow to allocate is not where those
+// took more than a fifth of the case's time.
 func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
-	bytes, q := s.allocates(), request{Op: opPlain, N: 8 * s.row.N, Pieces: 64}
+	bytes, q := s.allocates(), request{Op: opPlain, N: 16 * s.row.N, Pieces: 16 * partsOfBatch}
 	none, slow := bytes < int64(s.row.N), bytes < fastAllocated
 	switch blocks := time.Duration(len(cs.fixed)); {
 	case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
@@ -69,10 +69,10 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 			q.Cycles *= 2
 		}
 		batches := max(1, int(float64(2*q.Cycles+3)*cycle))
-		q.N, q.Pieces = batches*s.row.N, 8*batches
+		q.N, q.Pieces = batches*s.row.N, batches*partsOfBatch
 	}
 	began := time.Now()
-	answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/8))
+	answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/partsOfBatch))
 	if s.err = err; slow && !none {
 		took := time.Since(began)
 		if cs.let += took; len(cs.fixed) == 0 {
@@ -92,8 +92,9 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 	s.series.WitnessNS, s.series.PlainNS = means(parts)
 }
 
-// What a batch allocates for a cycle that takes less than about a third of a second, and four.
-const fastAllocated, leastLetRun = 768 << 10, 64 << 10
+// Parts are short, as bursts are in which other guests slow a processor. What a batch allocates for
+// a cycle that takes less than about a third of a second, and four.
+const partsOfBatch, fastAllocated, leastLetRun = 32, 768 << 10, 64 << 10
 
 // allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
 func (s *seat) allocates() int64 {
@@ -215,7 +216,7 @@ func testify() (middle, least time.Duration) {
 	for i := range each {
 		var a, b, c, d uint64
 		start := time.Now()
-		for n := range uint64(30_000) {
+		for n := range uint64(10_000) {
 			a, b, c, d = a+n, b^n, c-n, d|n
 		}
 		runtime.KeepAlive(a + b + c + d)

@@ -162,8 +162,8 @@ func TestKnownShares(t *testing.T) {
 		truth[p.name] += p.spent.Seconds() / all.Seconds()
 	}
 	truth["garbage of messages"], found["garbage of messages"] = (parts[0].bytes+parts[1].bytes+parts[2].bytes)/(read("/gc/heap/allocs:bytes")-allocated), *s.MessagesGarbage
-	// Where processors are short, a thread waits with a timer that has ended, and of several ends one
-	// is sampled: a sixth were lost beside four other processes, any of which can be of one part.
+	// Where processors are short, a thread waits with a timer that has ended, and of several ends
+	// one is sampled: a sixth are lost beside four other processes, which can all be of one part.
 	lost := max(0, 1-s.samples*time.Duration(one.Period).Seconds()/all.Seconds())
 	for name, want := range truth {
 		t.Logf("%-20s truth %.3f  profile %.3f", name, want, found[name])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aclements/go-moremath/stats"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Costed is what a row's batches say of its cost, in the blocks of its case.
@@ -36,7 +37,7 @@ type CostedBlock struct {
 type Costs struct {
 	rows  []Costed
 	quiet []float64 // what an operation takes in the fastest tenth of a row's batches, 0 if not known
-	plain bool      // whether any was let run
+	slows []float64 // how many times as long a block's fastest batch took
 	least float64   // what the witness takes where nothing slows it, if it is known
 	cycle float64   // in the middle, NaN if not known
 	all   factors   // of all blocks
@@ -49,26 +50,33 @@ type factors struct{ powers, usual, prices []float64 }
 
 // NewCosts finds what the rows of a case cost. It is two parts, each by what measures it best:
 //
-//  1. Code is the time of pieces of batches that nothing disturbed, times what an operation takes as
-//     usual where rows without garbage are let run. Of an operation too long for pieces, it is
-//     what it takes let run less its garbage, or else the mean of the fastest half of a block's
-//     batches, less their collections.
-//  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs:
-//     what operations that are let run take longer than their code, at full speed. It is a group's
-//     own, shrunk towards the case's by how well both are known (see [Pooled]).
+//  1. Code is the time of pieces of batches that nothing disturbed, times what is usual where rows
+//     are let run. Of an operation too long for pieces it is what it takes let run less its garbage,
+//     or else the lower quartile of a block's batches, less their collections.
+//  2. Garbage is the bytes that an operation allocates, which are counted, times what a byte costs.
+//     Both that and what is usual are what the rows let run have in common, at full speed, and a
+//     factor of each group's own.
 func NewCosts(rows []Costed) *Costs {
 	c, blocks, cycles, leasts := &Costs{rows: rows}, 0, []float64(nil), []float64(nil)
 	for _, r := range rows {
 		var each []float64
 		for _, b := range r.Blocks {
 			each, cycles, leasts = append(each, b.Each...), append(cycles, b.Cycle), append(leasts, b.Least)
-			c.plain = c.plain || b.Plain > 0
 		}
 		c.quiet = append(c.quiet, FastestTenth(each))
 		blocks = max(blocks, len(r.Blocks))
 	}
 	unknown := func(v float64) bool { return v == 0 }
 	c.cycle, c.least = Median(slices.DeleteFunc(cycles, unknown)), FastestTenth(slices.DeleteFunc(leasts, unknown))
+	for b := range blocks {
+		slows := []float64{math.Inf(1)}
+		for i, r := range rows {
+			for _, v := range r.Blocks[b].Each {
+				slows = append(slows, v/c.quiet[i])
+			}
+		}
+		c.slows = append(c.slows, max(1, slices.Min(slows)))
+	}
 	c.all = c.factorsWithout(-1)
 	for b := range blocks {
 		c.moved = append(c.moved, c.factorsWithout(b))
@@ -85,91 +93,58 @@ func (c *Costs) Bytes(row int) float64 { return c.rows[row].Bytes }
 // Levels are the logarithms of what an operation of a row costs, in ns, one a block; NaN for blocks
 // without the row. perByte, if not nil, takes the place of the row's price.
 func (c *Costs) Levels(row int, perByte *float64) []float64 {
-	levels := make([]float64, len(c.rows[row].Blocks))
-	for b := range levels {
-		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte)
-	}
-	floats.Add(c.undisturbed(levels, row, row), c.moves(row, perByte))
+	levels := c.levels(row, perByte)
+	c.widen(levels, row, row)
+	floats.Add(levels, c.moves(row, perByte))
 	return levels
 }
 
 // Differences are by how much the logarithms of a row's cost lie above another's, one a block; NaN
-// for blocks without both. Where there are pieces, the code of a row is that of the other times the
-// block's quotient of the two.
+// for blocks without both.
 func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []float64 {
-	differences := make([]float64, len(c.rows[row].Blocks))
-	for b := range differences {
-		code, codeOther, slow := c.code(row, b), c.code(other, b), c.slow(other, b)
-		if quotient := c.quotient(row, other, b); !math.IsNaN(quotient) {
-			code = codeOther * quotient
-		}
-		differences[b] = c.level(row, &c.all, code, slow, perByte) - c.level(other, &c.all, codeOther, slow, perByteOther)
-	}
-	floats.Add(c.undisturbed(differences, row, other), c.moves(row, perByte))
+	differences := c.levels(row, perByte)
+	c.widen(floats.SubTo(differences, differences, c.levels(other, perByteOther)), row, other)
+	floats.Add(differences, c.moves(row, perByte))
 	return floats.SubTo(differences, differences, c.moves(other, perByteOther))
 }
 
-// undisturbed has blocks that are disturbed for either row tell how much blocks differ, and no
-// more, if enough are not. The values have the mean of the others, and are as far apart as if these
-// were all.
-func (c *Costs) undisturbed(values []float64, row, other int) []float64 {
-	of, disturbed := map[bool][]float64{}, func(b int) bool { return c.disturbed(row, b) || c.disturbed(other, b) }
+// levels are those by the factors of all blocks.
+func (c *Costs) levels(row int, perByte *float64) []float64 {
+	levels := make([]float64, len(c.rows[row].Blocks))
+	for b := range levels {
+		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte)
+	}
+	return levels
+}
+
+// widen has the values as far apart as if there were only blocks in which both rows have batches
+// that were not slowed: in the others they are taken to be as in all blocks, which tells nothing.
+func (c *Costs) widen(values []float64, row, other int) {
+	present, telling := []float64(nil), 0
 	for b, v := range values {
 		if !math.IsNaN(v) {
-			of[disturbed(b)] = append(of[disturbed(b)], v)
-		}
-	}
-	if len(of[false]) < fewestBlocks || len(of[true]) == 0 {
-		return values
-	}
-	means, n := map[bool]float64{true: stats.Mean(of[true]), false: stats.Mean(of[false])}, float64(len(of[false])+len(of[true]))
-	wider := math.Sqrt(n / float64(len(of[false])) * (n - 1) / (n - 2)) // as two means were taken
-	for b, v := range values {
-		values[b] = means[false] + wider*(v-means[disturbed(b)])
-	}
-	return values
-}
-
-// disturbed is a block that was slowed throughout, which slows one kind of work more than another,
-// or of which there are only whole batches, which hide it.
-func (c *Costs) disturbed(row, block int) bool {
-	b := &c.rows[row].Blocks[block]
-	return c.slow(row, block) > slowed || b.Fast == 0 && b.Plain == 0
-}
-
-// slowed is how many times as long as its fastest tenth a batch takes where its processor is slower
-// for a while; so many rounds or blocks without that are enough.
-const slowed, fewestQuiet, fewestBlocks = 1.1, 2, 2
-
-// quotient is what a row's code takes as a multiple of another's, by the rounds of a block; NaN
-// where it is not timed in pieces. It is the median of the rounds in which neither was slowed: what
-// slows a processor for a while slows the batches of a round. If those are too few, either's
-// batches that were not slowed are taken by themselves, or all rounds if one has none.
-func (c *Costs) quotient(row, other, block int) float64 {
-	each, others := c.rows[row].Blocks[block].Each, c.rows[other].Blocks[block].Each
-	if len(each) == 0 || len(each) != len(others) {
-		return math.NaN()
-	}
-	var all, quiet, own, its []float64
-	for i, v := range each {
-		all = append(all, v/others[i])
-		if v < slowed*c.quiet[row] {
-			own = append(own, v)
-		}
-		if others[i] < slowed*c.quiet[other] {
-			its = append(its, others[i])
-			if v < slowed*c.quiet[row] {
-				quiet = append(quiet, all[i])
+			if present = append(present, v); c.tells(row, b) && c.tells(other, b) {
+				telling++
 			}
 		}
 	}
-	switch {
-	case len(quiet) >= fewestQuiet:
-		return Median(quiet)
-	case len(own) > 0 && len(its) > 0:
-		return Median(own) / Median(its)
+	if mean := stats.Mean(present); telling > 1 {
+		for b, v := range values {
+			values[b] = mean + (v-mean)*float64(len(present))/float64(telling)
+		}
 	}
-	return Median(all)
+}
+
+// tells is whether a row has batches in a block that were not slowed, or needs none.
+func (c *Costs) tells(row, block int) bool {
+	return c.quiet[row] == 0 || len(c.quietBatches(row, block)) > 0
+}
+
+// quietBatches are what an operation's code takes in a block's batches that were not slowed, by a
+// twentieth, more than all of the block's.
+func (c *Costs) quietBatches(row, block int) []float64 {
+	each := slices.Clone(c.rows[row].Blocks[block].Each)
+	return slices.DeleteFunc(each, func(v float64) bool { return v > 1.05*c.slows[block]*c.quiet[row] })
 }
 
 // moves are by how much each block moves a row's level by the factors (jackknife); they sum to
@@ -199,8 +174,7 @@ func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64
 
 // slow is by how much a block was slowed by the row's code, 1 if it has no pieces.
 func (c *Costs) slow(row, block int) float64 {
-	fast := cmp.Or(c.rows[row].Blocks[block].Fast, c.quiet[row], 1)
-	return fast / cmp.Or(c.quiet[row], fast)
+	return c.code(row, block) / cmp.Or(c.quiet[row], c.code(row, block))
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -267,11 +241,16 @@ func (c *Costs) powersWithout(block int) (powers []float64) {
 
 // code is what an operation's code takes in a block; NaN without batches.
 func (c *Costs) code(row, block int) float64 {
-	b := &c.rows[row].Blocks[block]
-	if b.Fast == 0 && b.Plain > 0 {
+	b, quiet := &c.rows[row].Blocks[block], c.quietBatches(row, block)
+	switch {
+	case len(quiet) > 0:
+		return Median(quiet)
+	case c.quiet[row] > 0 && len(b.CPU) > 0 && !math.IsInf(c.slows[block], 1):
+		return c.quiet[row] * c.slows[block]
+	case b.Fast == 0 && b.Plain > 0:
 		return max((c.atFullSpeed(b.Plain, row, block, &c.all)-c.Price(row)*c.Bytes(row))/c.all.usual[row], 1e-3)
 	}
-	return cmp.Or(b.Fast, fastest(c.left(row, block), 0.5)/c.rows[row].Ops)
+	return cmp.Or(b.Fast, stats.Sample{Xs: c.left(row, block)}.Quantile(0.25)/c.rows[row].Ops)
 }
 
 // FastestTenth is what a tenth of the values are below, 0 for none.
@@ -282,49 +261,80 @@ func FastestTenth(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/10]
 }
 
-// fastest is the mean of the fastest share of the values, NaN for none.
-func fastest(values []float64, share float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return stats.Mean(sorted[:max(1, int(math.Round(share*float64(len(sorted)))))])
-}
-
-// factorsWithout are those of all blocks but one. What is usual is a row's own without garbage;
-// else it is that of the case's rows without, or its own if that is less.
+// factorsWithout are those of all blocks but one. What groups of rows take let run, as multiples of
+// quiet code, is a line by the bytes allocated for each ns of it, and a factor of a group's own.
 func (c *Costs) factorsWithout(block int) factors {
-	f, none := factors{powers: c.powersWithout(block)}, sample{}
-	each := make([]sample, len(c.rows))
+	f, samples, groups := factors{powers: c.powersWithout(block)}, map[string]*sample{}, map[string]*group{}
 	for i, r := range c.rows {
-		for b, of := range r.Blocks {
-			if of.Fast > 0 && of.Plain > 0 {
-				each[i].add(b != block, max(1, c.atFullSpeed(of.Plain, i, b, &f)/cmp.Or(c.quiet[i], of.Fast)))
+		of := cmp.Or(samples[r.Group], &sample{})
+		samples[r.Group] = of
+		for b, at := range r.Blocks {
+			if code := cmp.Or(c.quiet[i], at.Fast); code > 0 && at.Plain > 0 {
+				of.perCode = r.Bytes / code
+				of.add(b != block, c.atFullSpeed(at.Plain, i, b, &f)/code)
 			}
 		}
-		if r.Bytes < 1 {
-			none.values, none.all = append(none.values, each[i].values...), none.all+each[i].all
+	}
+	for name, of := range samples {
+		if g := of.group(true); g != nil {
+			groups[name] = g
 		}
 	}
-	common := cmp.Or(none.group(true), &group{value: 1})
-	for i, r := range c.rows {
-		usual := cmp.Or(each[i].group(true), common).value
-		if r.Bytes >= 1 { // garbage is part of it
-			usual = min(usual, common.value)
+	usual, price := line(slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.value, b.value) }))
+	for _, r := range c.rows {
+		own := cmp.Or(groups[r.Group], &group{shrunk: 1}).shrunk
+		if f.prices = append(f.prices, own*price); !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
+			own = 1 / usual // whole batches are usual ones
 		}
-		if !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
-			usual = 1 // whole batches are usual ones
-		}
-		f.usual = append(f.usual, usual)
+		f.usual = append(f.usual, own*usual)
 	}
-	f.prices = c.pricesWithout(block, &f)
+	if len(groups) == 0 {
+		f.prices = c.pricesWithout(block)
+	}
 	return f
+}
+
+// Rows differ by so much from what a case's have in common; what is far from that by so many
+// deviations is half taken to be an exception.
+const rowsDiffer, exception = 0.01, 3
+
+// line is what code takes as usual where groups are let run, and what a byte costs: what is nearest
+// to all (Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics 35
+// (1964)), and to 1.05 ± 3% and half a ns ± 0.5, which is all there is where rows allocate alike.
+// Each group's own factor is shrunk towards 1 by how well it is known, exceptions less.
+func line(groups []*group) (usual, price float64) {
+	if len(groups) == 0 {
+		return 1, 0
+	}
+	x, y, deviations := []float64{0, 1}, []float64{1.05, 1.55}, []float64{0.03, 0.3}
+	for _, g := range groups {
+		x, y = append(x, g.perCode), append(y, g.value)
+		deviations = append(deviations, math.Hypot(math.Sqrt(g.variance)/g.value, rowsDiffer))
+	}
+	usual, price = 1.05, 0.5
+	weights := make([]float64, len(x))
+	for range 20 {
+		for i := range x {
+			deviation := deviations[i] * (usual + price*x[i])
+			weights[i] = min(1, 1.5*deviation/math.Abs(y[i]-usual-price*x[i])) / deviation / deviation
+		}
+		if usual, price = stat.LinearRegression(x, y, weights, false); price < 0 {
+			usual, price = stat.Mean(y, weights), 0
+		}
+	}
+	for i, g := range groups {
+		off := math.Log(g.value / (usual + price*g.perCode))
+		of, own := off/deviations[i+2], rowsDiffer/deviations[i+2]
+		g.shrunk = math.Exp(off * (1 - (1-own*own)/(1+math.Pow(of/exception, 4))))
+	}
+	return usual, price
 }
 
 // sample is what all blocks say of a factor, or all but one: there are as many of all.
 type sample struct {
-	values []float64
-	all    int
+	values  []float64
+	all     int
+	perCode float64 // bytes allocated for each ns of code
 }
 
 func (s *sample) add(in bool, values ...float64) {
@@ -352,22 +362,22 @@ func (s *sample) group(letRun bool) *group {
 	}
 	// The variance of such a mean is 1.2 to 1.35 of a mean's; of equal values it is not 0.
 	deviation := math.Sqrt(math.Pi/2)*apart + 0.02*math.Abs(middle) + 1e-6
-	return &group{value: mean, variance: 1.3 * deviation * deviation / float64(n)}
+	return &group{perCode: s.perCode, value: mean, variance: 1.3 * deviation * deviation / float64(n)}
 }
 
 // pricesWithout are what a byte costs to collect, by row: by its group if that has enough blocks,
 // else what groups have in common, or 0.
-func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
+func (c *Costs) pricesWithout(block int) (own []float64) {
 	all, seen, common := map[string]*group{}, map[string]*sample{}, 0.0
 	for i, r := range c.rows {
 		of := cmp.Or(seen[r.Group], &sample{})
 		seen[r.Group] = of
 		for b := range r.Blocks {
-			of.add(b != block, c.garbage(i, b, by)...)
+			of.add(b != block, c.garbage(i, b)...)
 		}
 	}
 	for name, of := range seen {
-		if own := of.group(c.plain); own != nil {
+		if own := of.group(false); own != nil {
 			all[name] = own
 		}
 	}
@@ -380,10 +390,9 @@ func (c *Costs) pricesWithout(block int, by *factors) (own []float64) {
 	return own
 }
 
-// garbage is what a byte of the row costs to collect by a block: what an operation took longer than
-// its code where it was let run. Where no row was it is, by batch, what those with collections took
-// longer, over the bytes of the cycles.
-func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
+// garbage is what a byte of the row costs to collect by the batches of a block: what those with
+// collections took longer, over the bytes of the cycles.
+func (c *Costs) garbage(row, block int) (each []float64) {
 	r, b := &c.rows[row], &c.rows[row].Blocks[block]
 	// Batches that had fewest stand for the others, unless all had some and there are pieces.
 	fewest := slices.Min(append([]float64{math.Inf(1)}, b.Collections...))
@@ -392,15 +401,6 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 		if n == fewest {
 			least = append(least, b.CPU[i])
 		}
-	}
-	if c.plain {
-		switch quiet := cmp.Or(c.quiet[row], b.Fast); {
-		case b.Plain == 0 || r.Bytes < 1:
-			return nil
-		case quiet > 0:
-			return []float64{(c.atFullSpeed(b.Plain, row, block, by) - by.usual[row]*quiet) / r.Bytes}
-		}
-		return []float64{c.atFullSpeed(b.Plain-fastest(least, 0.5)/r.Ops, row, block, by) / r.Bytes} // both are slowed
 	}
 	base := Median(least)
 	if fewest > 0 && b.Fast > 0 {
@@ -415,7 +415,7 @@ func (c *Costs) garbage(row, block int, by *factors) (each []float64) {
 }
 
 // group is a factor of a group of rows, with its variance, and what it is shrunk to.
-type group struct{ value, variance, shrunk float64 }
+type group struct{ perCode, value, variance, shrunk float64 }
 
 // shrink finds what the groups have in common, and moves each towards it.
 func shrink(groups []*group) (common float64) {

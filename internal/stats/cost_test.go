@@ -69,17 +69,18 @@ func TestCosts(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		one, two simulated
+		apart    float64 // by how much a row that is an exception is taken to be nearer to the others
 	}{
-		{"alike", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 400, 0.5, true, 0}},
-		{"nothing allocated", simulated{1000, 0, 0.5, true, 0}, simulated{700, 0, 0.5, true, 0}},
-		{"against one without garbage", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 0, 0.5, true, 0}},
-		{"dearer bytes", simulated{1000, 800, 0.6, true, 0}, simulated{1000, 800, 0.5, true, 0}},
-		{"let run", simulated{1000, 400, 0.5, true, 1.03}, simulated{1000, 0, 0.5, true, 1.03}},
-		{"let run, dearer bytes", simulated{1000, 800, 0.9, true, 1.02}, simulated{1000, 800, 0.5, true, 1.02}},
-		{"let run in batches", simulated{1000, 400, 0.5, false, 1}, simulated{500, 100, 0.5, false, 1}},
-		{"unusual", simulated{1000, 0, 0, true, 1.10}, simulated{1000, 800, 0.5, true, 1.03}},
-		{"unusual, few bytes", simulated{1000, 0, 0, true, 1.20}, simulated{1000, 30, 0.5, true, 1.03}},
-		{"whole batches", simulated{1000, 400, 0.5, false, 0}, simulated{500, 100, 0.5, false, 0}},
+		{"alike", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 400, 0.5, true, 0}, 0},
+		{"nothing allocated", simulated{1000, 0, 0.5, true, 0}, simulated{700, 0, 0.5, true, 0}, 0},
+		{"against one without garbage", simulated{1000, 400, 0.5, true, 0}, simulated{1000, 0, 0.5, true, 0}, 0},
+		{"dearer bytes", simulated{1000, 800, 0.6, true, 0}, simulated{1000, 800, 0.5, true, 0}, 0},
+		{"let run", simulated{1000, 400, 0.5, true, 1.03}, simulated{1000, 0, 0.5, true, 1.03}, 0},
+		{"let run, dearer bytes", simulated{1000, 800, 0.9, true, 1.02}, simulated{1000, 800, 0.5, true, 1.02}, 0.03},
+		{"let run in batches", simulated{1000, 400, 0.5, false, 1}, simulated{500, 100, 0.5, false, 1}, 0},
+		{"unusual", simulated{1000, 0, 0, true, 1.10}, simulated{1000, 800, 0.5, true, 1.03}, 0.02},
+		{"unusual, few bytes", simulated{1000, 0, 0, true, 1.20}, simulated{1000, 30, 0.5, true, 1.03}, 0.02},
+		{"whole batches", simulated{1000, 400, 0.5, false, 0}, simulated{500, 100, 0.5, false, 0}, 0},
 	} {
 		const comparisons, blocks = 200, 8
 		truth := tt.one.cost() / tt.two.cost()
@@ -87,25 +88,25 @@ func TestCosts(t *testing.T) {
 		for range comparisons {
 			costs := stats.NewCosts([]stats.Costed{tt.one.row(rng, "one", blocks), tt.two.row(rng, "two", blocks)})
 			c := stats.Paired(costs.Differences(0, 1, nil, nil), 0.005)
-			if c.Low > math.Log(truth) || c.High < math.Log(truth) {
+			if c.Low > math.Log(truth)+tt.apart || c.High < math.Log(truth)-tt.apart {
 				missed++
 			}
 			off += (c.Value - math.Log(truth)) / comparisons
 			width += (c.High - c.Low) / 2 / comparisons
 		}
 		t.Logf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
-		if missed > 24 || math.Abs(off) > 0.02 || width > 0.05 {
+		if missed > 24 || math.Abs(off) > max(0.01, tt.apart) || width > 0.055 {
 			t.Errorf("%s: missed %d of %d, ±%.2f%%, off by %+.2f%%", tt.name, missed, comparisons, 100*width, 100*off)
 		}
 	}
 }
 
-// Where other guests of a host slow its processor for some rounds, now by much and now by less, the
-// quotients of what shared a round tell 5% from nothing, which the blocks' own values do not.
+// Where other guests of a host slow its processor for some rounds, now by much and now by less,
+// batches that were not slowed tell 5% from nothing.
 func TestSlowedRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 3))
 	const comparisons, blocks, rounds = 200, 6, 9
-	missed, paired, unpaired := 0, 0.0, 0.0
+	missed, width := 0, 0.0
 	for range comparisons {
 		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
 		for range blocks {
@@ -133,17 +134,10 @@ func TestSlowedRounds(t *testing.T) {
 		if truth := math.Log(1.05); c.Low > truth || c.High < truth {
 			missed++
 		}
-		paired += (c.High - c.Low) / 2 / comparisons
-		apart := costs.Levels(0, nil)
-		for i, level := range costs.Levels(1, nil) {
-			apart[i] -= level
-		}
-		c = stats.Paired(apart, 0.05)
-		unpaired += (c.High - c.Low) / 2 / comparisons
+		width += (c.High - c.Low) / 2 / comparisons
 	}
-	t.Logf("missed %d of %d, ±%.2f%%, by blocks ±%.2f%%", missed, comparisons, 100*paired, 100*unpaired)
-	if missed > 20 || paired > 0.015 || unpaired < 1.5*paired {
-		t.Errorf("missed %d of %d, ±%.2f%%, by blocks ±%.2f%%", missed, comparisons, 100*paired, 100*unpaired)
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.015 {
+		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
 }
 
@@ -269,7 +263,7 @@ func TestFewSlowedRounds(t *testing.T) {
 		}
 		width += (c.High - c.Low) / 2 / comparisons
 	}
-	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.1 {
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.02 {
 		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
 }
@@ -290,5 +284,71 @@ func TestPricesAreShrunk(t *testing.T) {
 		if math.Abs(math.Exp(level)/1000-1) > 0.03 {
 			t.Errorf("without the price of garbage it is %.0f ns", math.Exp(level))
 		}
+	}
+}
+
+// Where others slow rows let run by 5% a block, each by itself, a row borrows from what the rows of
+// its case have in common: it is known better than by itself. One that takes a quarter longer, as
+// what is a few ns long does, neither is taken to be like the others nor makes them like itself.
+func TestRowsInCommon(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 7))
+	const comparisons, blocks = 200, 6
+	all := []simulated{{20, 0, 0, true, 1.3}, {30000, 4000, 0.6, true, 1.03}, {7000, 3800, 0.6, true, 1.03}, {2000, 3800, 0.6, true, 1.03}, {3000, 2400, 0.6, true, 1.03}, {12000, 6000, 0.6, true, 1.03}, {3200, 3500, 0.6, true, 1.03}}
+	off, squares := make([]float64, len(all)), 0.0
+	for range comparisons {
+		var rows []stats.Costed
+		for i, s := range all {
+			row := s.row(rng, string(rune('a'+i)), blocks)
+			for b := range row.Blocks {
+				of := &row.Blocks[b]
+				of.Each, of.Plain = []float64{of.Fast, of.Fast}, of.Plain*math.Exp(0.05*rng.NormFloat64())
+			}
+			rows = append(rows, row)
+		}
+		costs := stats.NewCosts(rows)
+		for i, s := range all {
+			apart := stats.Paired(costs.Differences(i, 2, nil, nil), 0.05).Value - math.Log(s.cost()/all[2].cost())
+			off[i] += apart / comparisons
+			if i > 0 {
+				squares += apart * apart / comparisons / float64(len(all)-2)
+			}
+		}
+	}
+	if t.Logf("off by %.3f, ±%.2f%%", off, 100*math.Sqrt(squares)); math.Sqrt(squares) > 0.027 || slices.Max(off) > 0.04 || slices.Min(off) < -0.04 {
+		t.Errorf("off by %.3f, ±%.2f%%", off, 100*math.Sqrt(squares))
+	}
+}
+
+// A processor that was fast for the first block only, as one that gets warm is, is no reason to
+// leave out the others.
+func TestWarmProcessor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 8))
+	const comparisons, blocks, rounds = 200, 8, 6
+	missed, width := 0, 0.0
+	for range comparisons {
+		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
+		for n := range blocks {
+			for i, code := range []float64{1020, 1000} {
+				var b stats.CostedBlock
+				process := math.Exp(0.005 * rng.NormFloat64())
+				for range rounds {
+					each := code * process * math.Exp(0.005*rng.NormFloat64())
+					if n > 0 {
+						each *= 1.15
+					}
+					b.Each, b.CPU = append(b.Each, each), append(b.CPU, 1.1*each)
+				}
+				b.Fast = slices.Min(b.Each)
+				rows[i].Blocks = append(rows[i].Blocks, b)
+			}
+		}
+		c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05)
+		if truth := math.Log(1.02); c.Low > truth || c.High < truth {
+			missed++
+		}
+		width += (c.High - c.Low) / 2 / comparisons
+	}
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.01 {
+		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
 }
