@@ -140,11 +140,11 @@ func (c *Costs) tells(row, block int) bool {
 	return c.quiet[row] == 0 || len(c.quietBatches(row, block)) > 0
 }
 
-// quietBatches are what an operation's code takes in a block's batches that were not slowed, by a
-// twentieth, more than all of the block's.
+// quietBatches are what an operation's code takes in a block's batches that were not slowed, by 3%,
+// more than all of the block's.
 func (c *Costs) quietBatches(row, block int) []float64 {
 	each := slices.Clone(c.rows[row].Blocks[block].Each)
-	return slices.DeleteFunc(each, func(v float64) bool { return v > 1.05*c.slows[block]*c.quiet[row] })
+	return slices.DeleteFunc(each, func(v float64) bool { return v > 1.03*c.slows[block]*c.quiet[row] })
 }
 
 // moves are by how much each block moves a row's level by the factors (jackknife); they sum to
