@@ -29,7 +29,7 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 		for i := range sides {
 			a := &sides[i]
 			r.assign(a.child, turn)
-			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: 250}, r.batchPatience(each))
+			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: int(each * partsOfBatch / batchTarget)}, r.batchPatience(each))
 			if err != nil {
 				return 0, 0, fmt.Errorf("%s: %w", a.row, err)
 			}
