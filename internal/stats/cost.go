@@ -112,7 +112,7 @@ func (c *Costs) Differences(row, other int, perByte, perByteOther *float64) []fl
 func (c *Costs) levels(row int, perByte *float64) []float64 {
 	levels := make([]float64, len(c.rows[row].Blocks))
 	for b := range levels {
-		levels[b] = c.level(row, &c.all, c.code(row, b), c.slow(row, b), perByte)
+		levels[b] = c.level(row, &c.all, c.code(row, b), perByte)
 	}
 	return levels
 }
@@ -155,8 +155,7 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 	moves, present, sum := make([]float64, len(blocks)), 0.0, 0.0
 	for b := range blocks {
 		if code := c.code(row, b); !math.IsNaN(code) {
-			slow := c.slow(row, b)
-			moves[b] = c.level(row, &c.all, code, slow, perByte) - c.level(row, &c.moved[b], code, slow, perByte)
+			moves[b] = c.level(row, &c.all, code, perByte) - c.level(row, &c.moved[b], code, perByte)
 			present, sum = present+1, sum+moves[b]
 		}
 	}
@@ -167,14 +166,10 @@ func (c *Costs) moves(row int, perByte *float64) []float64 {
 }
 
 // level is the logarithm of what an operation of a row costs by the factors, whose code takes so
-// long in a block that was so many times slowed.
-func (c *Costs) level(row int, by *factors, code, slow float64, perByte *float64) float64 {
+// long in a block: its garbage was slowed as much, of a row with pieces.
+func (c *Costs) level(row int, by *factors, code float64, perByte *float64) float64 {
+	slow := code / cmp.Or(c.quiet[row], code)
 	return math.Log(by.usual[row]*code + slow**cmp.Or(perByte, &by.prices[row])*c.rows[row].Bytes)
-}
-
-// slow is by how much a block was slowed by the row's code, 1 if it has no pieces.
-func (c *Costs) slow(row, block int) float64 {
-	return c.code(row, block) / cmp.Or(c.quiet[row], c.code(row, block))
 }
 
 // Means are the logarithms of the mean CPU time of all batches, their collections at the row's
@@ -271,7 +266,7 @@ func (c *Costs) factorsWithout(block int) factors {
 		for b, at := range r.Blocks {
 			if code := cmp.Or(c.quiet[i], at.Fast); code > 0 && at.Plain > 0 {
 				of.perCode = r.Bytes / code
-				of.add(b != block, c.atFullSpeed(at.Plain, i, b, &f)/code)
+				of.add(b != block, c.atFullSpeed(at.Plain, i, b, &f)/code-c.cold(i))
 			}
 		}
 	}
@@ -281,17 +276,23 @@ func (c *Costs) factorsWithout(block int) factors {
 		}
 	}
 	usual, price := line(slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.value, b.value) }))
-	for _, r := range c.rows {
+	for i, r := range c.rows {
 		own := cmp.Or(groups[r.Group], &group{shrunk: 1}).shrunk
-		if f.prices = append(f.prices, own*price); !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
-			own = 1 / usual // whole batches are usual ones
+		f.usual, f.prices = append(f.usual, own*usual+c.cold(i)), append(f.prices, own*price)
+		if len(groups) == 0 || !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
+			f.usual[i] = 1 // whole batches are usual ones
 		}
-		f.usual = append(f.usual, own*usual)
 	}
 	if len(groups) == 0 {
 		f.prices = c.pricesWithout(block)
 	}
 	return f
+}
+
+// cold is what code takes longer, as a share, where the memory that it allocates has pushed other
+// things out of the caches.
+func (c *Costs) cold(row int) float64 {
+	return 0.05 * min(1, 20*c.rows[row].Bytes/max(c.quiet[row], 1))
 }
 
 // Rows differ by so much from what a case's have in common; what is far from that by so many
@@ -303,9 +304,6 @@ const rowsDiffer, exception = 0.01, 3
 // (1964)), and to 1.05 ± 3% and 0.55 ± 0.3 ns, which is all there is where rows allocate alike.
 // Each group's own factor is shrunk towards 1 by how well it is known, exceptions less.
 func line(groups []*group) (usual, price float64) {
-	if len(groups) == 0 {
-		return 1, 0
-	}
 	x, y, deviations := []float64{0, 1}, []float64{1.05, 1.6}, []float64{0.03, 0.2}
 	for _, g := range groups {
 		x, y = append(x, g.perCode), append(y, g.value)
