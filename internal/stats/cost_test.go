@@ -352,3 +352,23 @@ func TestWarmProcessor(t *testing.T) {
 		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
 }
+
+// Where only one block of six has batches that were not slowed, an interval is not narrow because
+// the others are taken to be like it.
+func TestOneQuietBlock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
+	for n := range 6 {
+		for i := range rows {
+			b := stats.CostedBlock{Each: []float64{1700, 1710, 1720}}
+			if n == 0 || i == 0 {
+				b.Each = []float64{1000 + 10*rng.Float64(), 1000 + 10*rng.Float64(), 1700}
+			}
+			b.Fast, b.CPU = slices.Min(b.Each), b.Each
+			rows[i].Blocks = append(rows[i].Blocks, b)
+		}
+	}
+	if c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05); c.High-c.Low < 0.02 {
+		t.Errorf("%+.2f%% to %+.2f%%", 100*c.Low, 100*c.High)
+	}
+}
