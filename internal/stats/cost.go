@@ -16,9 +16,9 @@ type Costed struct {
 	// Group names the rows that allocate alike, the same code twice: what a byte costs to collect
 	// is one figure for them.
 	Group string
-	// Bytes that an operation allocates; Ops are the operations of a batch.
-	Bytes, Ops float64
-	Blocks     []CostedBlock // one a block of the case, empty where the row was not in it
+	// Bytes in so many objects that an operation allocates; Ops are the operations of a batch.
+	Bytes, Objects, Ops float64
+	Blocks              []CostedBlock // one a block of the case, empty where the row was not in it
 }
 
 // CostedBlock is a row's batches in a block. Times are of CPU, in ns.
@@ -151,9 +151,8 @@ func (c *Costs) quietBatches(row, block int) []float64 {
 // zero. An error of a factor is common to all blocks, and an interval made of the spread of their
 // codes would not cover it, so each level includes its block's.
 func (c *Costs) moves(row int, perByte *float64) []float64 {
-	blocks := c.rows[row].Blocks
-	moves, present, sum := make([]float64, len(blocks)), 0.0, 0.0
-	for b := range blocks {
+	moves, present, sum := make([]float64, len(c.rows[row].Blocks)), 0.0, 0.0
+	for b := range moves {
 		if code := c.code(row, b); !math.IsNaN(code) {
 			moves[b] = c.level(row, &c.all, code, perByte) - c.level(row, &c.moved[b], code, perByte)
 			present, sum = present+1, sum+moves[b]
@@ -212,24 +211,27 @@ func (c *Costs) witnessed(row, block int) float64 {
 const UsualPower = 0.65
 
 // powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
-// let run by that of what the witness takes, within each row. A row's is shrunk towards the case's,
-// and that towards what is usual, as if they were known from so much variance.
+// let run by that of what the witness takes, within each row. The case's is shrunk towards what is
+// usual, and a row's towards the case's, by how noisy the blocks are.
 func (c *Costs) powersWithout(block int) (powers []float64) {
-	const known, knownCase = 0.2, 0.02
-	own, all := [][2]float64(nil), [2]float64{UsualPower * knownCase, knownCase}
+	own, all, more := [][3]float64(nil), [3]float64{UsualPower, 1, UsualPower * UsualPower}, 1.0
+	floats.Scale(0.02, all[:])
 	for i, r := range c.rows {
-		var n, x, y, xx, xy float64
+		var n, x, y, xx, xy, yy float64
 		for b, of := range r.Blocks {
 			if b != block && of.Plain > 0 {
 				at, ns := c.witnessed(i, b), math.Log(of.Plain)
-				n, x, y, xx, xy = n+1, x+at, y+ns, xx+at*at, xy+at*ns
+				n, x, y, xx, xy, yy = n+1, x+at, y+ns, xx+at*at, xy+at*ns, yy+ns*ns
 			}
 		}
-		sums := [2]float64{xy - x*y/max(1, n), xx - x*x/max(1, n)}
-		own, all = append(own, sums), [2]float64{all[0] + sums[0], all[1] + sums[1]}
+		n = max(1, n)
+		own, more = append(own, [3]float64{xy - x*y/n, xx - x*x/n, yy - y*y/n}), more+n-1
+		floats.Add(all[:], own[i][:])
 	}
+	power := all[0] / all[1]
+	noise := max(0.05, (all[2]-power*all[0])/more/0.07/0.07) // rows differ by 0.07
 	for _, sums := range own {
-		powers = append(powers, (sums[0]+known*all[0]/all[1])/(sums[1]+known))
+		powers = append(powers, (sums[0]+noise*power)/(sums[1]+noise))
 	}
 	return powers
 }
@@ -265,7 +267,7 @@ func (c *Costs) factorsWithout(block int) factors {
 		samples[r.Group] = of
 		for b, at := range r.Blocks {
 			if code := cmp.Or(c.quiet[i], at.Fast); code > 0 && at.Plain > 0 {
-				of.perCode = r.Bytes / code
+				of.perCode = r.Bytes * r.byObjects() / code
 				of.add(b != block, c.atFullSpeed(at.Plain, i, b, &f)/code-c.cold(i))
 			}
 		}
@@ -278,7 +280,7 @@ func (c *Costs) factorsWithout(block int) factors {
 	usual, price := line(slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.value, b.value) }))
 	for i, r := range c.rows {
 		own := cmp.Or(groups[r.Group], &group{shrunk: 1}).shrunk
-		f.usual, f.prices = append(f.usual, own*usual+c.cold(i)), append(f.prices, own*price)
+		f.usual, f.prices = append(f.usual, own*usual+c.cold(i)), append(f.prices, own*price*r.byObjects())
 		if len(groups) == 0 || !slices.ContainsFunc(r.Blocks, func(b CostedBlock) bool { return b.Fast > 0 }) {
 			f.usual[i] = 1 // whole batches are usual ones
 		}
@@ -288,6 +290,9 @@ func (c *Costs) factorsWithout(block int) factors {
 	}
 	return f
 }
+
+// byObjects is how many times as dear a byte is as in large objects: one costs as much as 5 bytes.
+func (c *Costed) byObjects() float64 { return 1 + 5*c.Objects/max(1, c.Bytes) }
 
 // cold is what code takes longer, as a share, where the memory that it allocates has pushed other
 // things out of the caches.

@@ -1,8 +1,9 @@
 package stats
 
 import (
-	"cmp"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Holm returns the p-values adjusted for there being so many of them: to reject those that are at
@@ -13,12 +14,8 @@ import (
 // Journal of Statistics 6 (1979).
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	adjusted := make([]float64, len(p))
-	least := 0.0
+	floats.ArgsortStable(slices.Clone(p), order)
+	adjusted, least := make([]float64, len(p)), 0.0
 	for rank, i := range order {
 		least = max(least, min(1, p[i]*float64(len(p)-rank)))
 		adjusted[i] = least

@@ -44,7 +44,7 @@ func newFigured(rec *record.Record, name string) *figured {
 // costed is what the blocks say of a row's cost.
 func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed {
 	c := stats.Costed{Group: group, Ops: float64(max(1, row.N)), Blocks: make([]stats.CostedBlock, len(blocks))}
-	var bytes []float64
+	var bytes, objects []float64
 	for i, block := range blocks {
 		s := block.Of(row.Name)
 		if s == nil || row.Value != record.ValueCost {
@@ -62,12 +62,12 @@ func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed 
 			if s.Collections != nil {
 				b.Collections = append(b.Collections, float64(s.Collections[j]))
 			}
-			bytes = append(bytes, float64(s.Bytes[j])/c.Ops)
+			bytes, objects = append(bytes, float64(s.Bytes[j])/c.Ops), append(objects, float64(s.Allocs[j])/c.Ops)
 		}
 		c.Blocks[i] = b
 	}
 	if len(bytes) > 0 {
-		c.Bytes = stats.Median(bytes)
+		c.Bytes, c.Objects = stats.Median(bytes), stats.Median(objects)
 	}
 	return c
 }
