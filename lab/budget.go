@@ -190,8 +190,7 @@ func (r *run) noteServers() {
 // foretell says what precision to expect, from the intervals of the first look and the blocks that
 // there is time for, and what the wanted precision would take.
 func (r *run) foretell() {
-	wanted := r.rec.Run.Precision
-	var cases []*runCase
+	wanted, cases := r.rec.Run.Precision, []*runCase(nil)
 	for _, cs := range r.cases {
 		if !cs.waits && !math.IsInf(cs.halfWidth, 1) {
 			ahead := *cs

@@ -168,7 +168,7 @@ type Series struct {
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
 	// collection to that of another, or without garbage in six batches, else 0. WitnessNS is what
-	// a loop of additions took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
+	// a loop of branches took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
 	PlainNS        float64 `json:"plain_ns,omitempty"`
 	WitnessNS      float64 `json:"witness_ns,omitempty"`
 	WitnessLeastNS float64 `json:"witness_least_ns,omitempty"`

@@ -29,7 +29,7 @@ type CostedBlock struct {
 	Collections []float64 // of garbage, that fell into each batch
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
 	Plain       float64   // an operation's where the row is let run, 0 if not measured
-	Witness     float64   // what a loop of additions took meanwhile
+	Witness     float64   // what a loop of branches took meanwhile
 	Least       float64   // and in its fastest tenth, 0 if not known
 }
 
@@ -207,15 +207,14 @@ func (c *Costs) witnessed(row, block int) float64 {
 	return 0
 }
 
-// UsualPower is that of what additions take by which other code, which uses memory, is slowed.
-const UsualPower = 0.65
+// UsualPower is that of what the witness takes by which other code, which uses memory, is slowed.
+const UsualPower = 0.85
 
 // powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
 // let run by that of what the witness takes, within each row. The case's is shrunk towards what is
 // usual, and a row's towards the case's, by how noisy the blocks are.
 func (c *Costs) powersWithout(block int) (powers []float64) {
-	own, all, more := [][3]float64(nil), [3]float64{UsualPower, 1, UsualPower * UsualPower}, 1.0
-	floats.Scale(0.02, all[:])
+	own, all, more := [][3]float64(nil), [3]float64{0.02 * UsualPower, 0.02, 0.02 * UsualPower * UsualPower}, 1.0
 	for i, r := range c.rows {
 		var n, x, y, xx, xy, yy float64
 		for b, of := range r.Blocks {

@@ -168,7 +168,7 @@ func TestSlowedBlocks(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name              string
-		slow              func() (rounds float64, letRun [2]float64) // what additions take
+		slow              func() (rounds float64, letRun [2]float64) // what the witness takes
 		powers            [2]float64
 		most, width, bias float64
 	}{
