@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat"
 
 	"postage/internal/proc"
 	"postage/internal/report"
@@ -57,7 +58,7 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (95% interval)")
 	var sum accurate
 	for _, c := range checks {
-		var row, base []float64
+		var row, base [][]lab.Turn
 		for range processesAlone {
 			r, b, err := conductor.Plain(cmd.Context(), entries[c.row.Row.Name], entries[c.baseline], rec, turnsAlone, plainFor)
 			if err != nil {
@@ -65,10 +66,42 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 			}
 			row, base = append(row, r), append(base, b)
 		}
-		sum.add(w, c.row, row, base)
+		best := atBest(slices.Concat(row, base))
+		sum.add(w, c.row, atFullSpeed(row, best), atFullSpeed(base, best))
 	}
 	fmt.Fprintln(w, sum)
 	return nil
+}
+
+// atBest is what the witness takes where nothing slows it.
+func atBest(processes [][]lab.Turn) float64 {
+	best := math.Inf(1)
+	for _, t := range slices.Concat(processes...) {
+		best = min(best, t.Least)
+	}
+	return best
+}
+
+// atFullSpeed is what an operation takes in each process, in ns, if nothing slows the processor. By
+// what power of the witness it is slowed shows where the turns of a process differ; where they do
+// not, it is the usual one.
+func atFullSpeed(processes [][]lab.Turn, best float64) (ns []float64) {
+	const known = 0.2 // as if so much had been seen of the usual one
+	up, along := known*stats.UsualPower, known
+	var levels, slowed []float64
+	for _, turns := range processes {
+		var x, y []float64
+		for _, t := range turns {
+			x, y = append(x, math.Log(t.Witness/best)), append(y, math.Log(t.NS))
+		}
+		n := float64(len(turns) - 1)
+		up, along = up+n*stat.Covariance(x, y, nil), along+n*stat.Variance(x, nil)
+		levels, slowed = append(levels, stat.Mean(y, nil)), append(slowed, stat.Mean(x, nil))
+	}
+	for i, level := range levels {
+		ns = append(ns, math.Exp(level-up/along*slowed[i]))
+	}
+	return ns
 }
 
 // check is a row whose ratio a record has.

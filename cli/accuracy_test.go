@@ -2,11 +2,13 @@ package cli
 
 import (
 	"io"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"postage/internal/recordtest"
 	"postage/internal/verdict"
+	"postage/lab"
 	"postage/record"
 )
 
@@ -30,6 +32,32 @@ func TestAccurate(t *testing.T) {
 		row := &verdict.Result{Row: &record.Row{Name: c.name}, NSOp: &verdict.Interval{Value: 200}, Ratio: &verdict.Comparison{Interval: c.ratio}}
 		if got.add(io.Discard, row, c.alone, base); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// Rows are compared as if nothing had slowed the processor for either, though one is slowed more
+// where the witness is, and met other turns.
+func TestAtFullSpeed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 4))
+	processes := func(ns, power float64) (all [][]lab.Turn) {
+		for range 6 {
+			var turns []lab.Turn
+			for range 4 {
+				slow := 1 + rng.Float64()
+				turns = append(turns, lab.Turn{NS: ns * math.Pow(slow, power), Witness: 100 * slow, Least: 100 * slow})
+			}
+			turns[0] = lab.Turn{NS: ns, Witness: 100, Least: 100}
+			all = append(all, turns)
+		}
+		return all
+	}
+	for _, power := range []float64{0.65, 0.85, 1} {
+		row := processes(1000, power)
+		for _, ns := range atFullSpeed(row, atBest(row)) {
+			if math.Abs(ns-1000) > 20 {
+				t.Errorf("slowed by the power of %v: %.0f ns, want 1000", power, ns)
+			}
 		}
 	}
 }

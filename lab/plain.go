@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -13,15 +12,19 @@ import (
 	"postage/record"
 )
 
-// Plain is what an operation of an entry and of its baseline cost in CPU time, in ns, each alone in
-// a process of the record's world that does nothing but many in one go. They take turns of about so
-// long on one processor, and on the next: they meet the same machine. It checks a record's costs.
-func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base float64, err error) {
+// Turn is what an operation costs in CPU time, in ns, where a process does nothing but many in one
+// go, and what the witness took beside it, in the mean and at best: it is slowed as other code is.
+type Turn struct{ NS, Witness, Least float64 }
+
+// Plain has an entry and its baseline, each alone in a process of the record's world, take turns of
+// about so long on one processor, and on the next: they meet the same machine. It checks a record's
+// costs.
+func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base []Turn, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
 	for i, e := range []Entry{e, baseline} {
 		if sides[i], err = r.alone(ctx, e, each); err != nil {
-			return 0, 0, fmt.Errorf("%s: %w", e.Row(), err)
+			return nil, nil, fmt.Errorf("%s: %w", e.Row(), err)
 		}
 		defer sides[i].child.Kill()
 	}
@@ -31,13 +34,13 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 			r.assign(a.child, turn)
 			answer, err := a.child.ask(ctx, request{Op: opPlain, N: a.n, Pieces: int(each * partsOfBatch / batchTarget)}, r.batchPatience(each))
 			if err != nil {
-				return 0, 0, fmt.Errorf("%s: %w", a.row, err)
+				return nil, nil, fmt.Errorf("%s: %w", a.row, err)
 			}
-			a.parts = append(a.parts, answer.Parts...)
+			witness, ns := means(answer.Parts)
+			a.turns = append(a.turns, Turn{ns, witness, atBest(answer.Parts)})
 		}
 	}
-	row, base = atFullSpeed(sides[0].parts, sides[1].parts)
-	return row, base, nil
+	return sides[0].turns, sides[1].turns, nil
 }
 
 // letRun has contenders run in one go after a block's rounds, where one of the case allocates: what
@@ -111,14 +114,6 @@ type plainPart struct {
 	NS      float64 `json:"ns"`
 }
 
-// atFullSpeed is what an operation of either would take where nothing slows the processor.
-func atFullSpeed(one, two []plainPart) (a, b float64) {
-	least := min(atBest(one), atBest(two))
-	witness, a := means(one)
-	witnessTwo, b := means(two)
-	return a * math.Pow(least/witness, stats.UsualPower), b * math.Pow(least/witnessTwo, stats.UsualPower)
-}
-
 // atBest is what the witness takes in the fastest tenth of the parts, 0 if there are none.
 func atBest(parts []plainPart) float64 {
 	witnesses := make([]float64, len(parts))
@@ -142,7 +137,7 @@ type alone struct {
 	row   string
 	child answerer
 	n     int // operations of a turn
-	parts []plainPart
+	turns []Turn
 }
 
 // alone starts and proves one, and gives it a turn that does not count: what allocates little is in

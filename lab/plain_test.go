@@ -1,29 +1,10 @@
 package lab
 
 import (
-	"math"
 	"runtime"
 	"testing"
 	"time"
-
-	"postage/internal/stats"
 )
-
-// Two contenders are compared as if nothing had slowed the processor for either.
-func TestAtFullSpeed(t *testing.T) {
-	parts := func(witness, ns float64) (all []plainPart) {
-		for i := range 20 { // half of them are slowed
-			slow := 1 + float64(i%2)*(witness-1)
-			all = append(all, plainPart{100 * slow, 100 * slow, ns * (1 + float64(i%2)*(math.Pow(witness, stats.UsualPower)-1))})
-		}
-		return all
-	}
-	for _, slow := range []float64{1, 1.5, 2} {
-		if a, b := atFullSpeed(parts(slow, 10), parts(1, 20)); math.Abs(a-10) > 0.15 || b != 20 {
-			t.Errorf("%.1f times slower for half of the time: %v and %v, want 10 and 20", slow, a, b)
-		}
-	}
-}
 
 // A contender that is let run for a cycle is timed from the end of one collection to the end of the
 // next; one that allocates too little says nothing.
