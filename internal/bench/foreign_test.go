@@ -145,7 +145,10 @@ var Out = os.Stdout
 		"m_test.go": `package m
 
 import (
+	"flag"
+	"strings"
 	"testing"
+	"time"
 
 	"example.org/m/out"
 )
@@ -172,7 +175,18 @@ func BenchmarkVerbose(b *testing.B) {
 
 func BenchmarkEnds(b *testing.B) {
 	b.Run("skips", func(b *testing.B) { b.Skip("not today") })
-	b.Run("panics", func(b *testing.B) { panic("ouch") })
+	b.Run("panics", func(b *testing.B) { panic(slow{}) })
+	b.Run("later", func(b *testing.B) { time.Sleep(time.Minute) })
+}
+
+// Beside others, package testing goes on and prints a result while the panic is still being said.
+type slow struct{}
+
+func (slow) Error() string {
+	if !strings.Contains(flag.Lookup("test.bench").Value.String(), "panics") {
+		time.Sleep(200 * time.Millisecond)
+	}
+	return "ouch"
 }
 
 func BenchmarkEndsLater(b *testing.B) {
@@ -182,9 +196,9 @@ func BenchmarkEndsLater(b *testing.B) {
 `,
 	})
 	t.Setenv("GOWORK", "off")
-	want := []string{"m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:30: not today",
-		"m/EndsLater/fails it fails: m_test.go:35: two", "m/EndsLater/panics its process ended (exit status 2): panic: ouch",
-		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:12: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:11: not today", "m/Prints", "m/Verbose"}
+	want := []string{"m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:33: not today",
+		"m/EndsLater/fails it fails: m_test.go:49: two", "m/EndsLater/panics its process ended (exit status 2): panic: ouch",
+		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:15: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:14: not today", "m/Prints", "m/Verbose"}
 	g.want(g.cases(g.found("", Options{})), want...)
 	// Without the hook a process prints no skips.
 	want = slices.DeleteFunc(want, func(one string) bool { return strings.Contains(one, " it skips") })

@@ -120,6 +120,14 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 		}
 		found = append(found, one)
 	}
+	// The last one may have panicked, and its result been printed meanwhile, as on one processor it
+	// is not.
+	if last := len(found) - 1; err != nil && last >= 0 {
+		again := &plain{binary: b, file: p.file, pattern: found[last].pattern(), cpu: 1}
+		if _, _, err := again.run(within, 1); err != nil {
+			found = found[:last]
+		}
+	}
 	stopped := outcomes(said)
 	found = append(found, stopped...)
 	if len(found) == 0 && err == nil && strings.Contains(pattern, "/") {
