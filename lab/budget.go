@@ -33,16 +33,16 @@ func (cs *runCase) takesWith(rounds int) time.Duration {
 }
 
 // foresee has the cases that had no block yet expect theirs to be as much slower than estimated as
-// those of the others were.
+// those of the others were, of which one may be slow itself: as the least slow.
 func (r *run) foresee() {
-	var took, estimate time.Duration
+	slower := math.Inf(1)
 	for _, cs := range r.cases {
 		if len(cs.round) > 0 {
-			took, estimate = took+cs.takes(), estimate+estimated(cs.entries, cs.rounds)
+			slower = min(slower, float64(cs.takes())/float64(max(1, estimated(cs.entries, cs.rounds))))
 		}
 	}
 	for _, cs := range r.cases {
-		cs.slower = float64(took) / float64(max(1, estimate))
+		cs.slower = slower
 	}
 }
 
@@ -67,7 +67,8 @@ func (cs *runCase) gain() float64 {
 
 // best is the case that the next block goes to, of those that have time for one: until all have the
 // blocks for a first look, the one with fewest, so that a disturbance of a minute does not affect
-// one case alone; then the one whose widest interval shrinks most per second.
+// one case alone, and of these the one that takes least, from which the others' time shows; then
+// the one whose widest interval shrinks most per second.
 func best(cases []*runCase, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
@@ -77,14 +78,19 @@ func best(cases []*runCase, left time.Duration) *runCase {
 		if cs.done || cs.waits || cs.takes() > left {
 			continue
 		}
-		if next == nil || cs.gain() > next.gain() {
+		if next == nil || cs.gain() > next.gain() || cs.gain() == next.gain() && cs.takes() < next.takes() {
 			next = cs
 		}
 	}
 	return next
 }
 
-// fit shares out the time that is left, when all cases have had a block or a few, or the first ones
+// active are the cases that take turns now.
+func (r *run) active() []*runCase {
+	return slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
+}
+
+// fit shares out the time that is left, when all cases have had a block or a few, or the first two
 // took so long that not half of the blocks of a first look fit. Each case gets the rounds that suit
 // it. If the blocks of a first look do not fit then, they get fewer rounds; if that is not enough,
 // cases wait, those that take longest first. If blocks turn out to take less, these come back.
@@ -92,13 +98,13 @@ func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
 	}
-	active := slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
-	needed, least, begun := time.Duration(0), time.Duration(0), false
+	active := r.active()
+	needed, least, begun := time.Duration(0), time.Duration(0), 0
 	for _, cs := range active {
 		needed, least = needed+rest(cs, DefaultRounds), least+rest(cs, fewestRounds)
-		begun = begun || len(cs.round) > 0
+		begun += min(1, len(cs.round))
 	}
-	if !r.abreast() && !(begun && needed > 2*r.left()) {
+	if !r.abreast() && !(begun > 1 && needed > 2*r.left()) {
 		return
 	}
 	for _, cs := range r.cases {
@@ -170,10 +176,8 @@ func (cs *runCase) balance(share time.Duration) {
 // a first look.
 func (r *run) abreast() bool {
 	var had []int
-	for _, cs := range r.cases {
-		if !cs.waits && !cs.done {
-			had = append(had, min(len(cs.round), looks[0]))
-		}
+	for _, cs := range r.active() {
+		had = append(had, min(len(cs.round), looks[0]))
 	}
 	return len(had) == 0 || had[0] > 0 && slices.Min(had) == slices.Max(had)
 }

@@ -85,15 +85,16 @@ func TestForetell(t *testing.T) {
 	}
 }
 
-// Where blocks take many times what was estimated, that is seen after the first of them, and not
-// when each case had one and the budget is used up.
+// Where blocks take many times what was estimated, that is seen after the first two of them, and not
+// when each case had one and the budget is used up. One that is slow may be slow by itself.
 func TestSlownessIsSeenAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		slow      int // how many times the estimate the first block took
+		slow      int // how many times the estimate the first blocks took
+		measured  int
 		waiting   int
 		fewRounds bool
-	}{{"as estimated", 1, 0, false}, {"somewhat slower", 2, 0, false}, {"very slow", 12, 5, true}} {
+	}{{"as estimated", 1, 2, 0, false}, {"somewhat slower", 2, 2, 0, false}, {"very slow", 12, 2, 5, true}, {"one slow case", 12, 1, 0, false}} {
 		r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{Rounds: 17}}}
 		for i := range 6 {
 			cs := &runCase{name: fmt.Sprint(i), rounds: 17, halfWidth: math.Inf(1)}
@@ -103,10 +104,11 @@ func TestSlownessIsSeenAtOnce(t *testing.T) {
 			r.cases = append(r.cases, cs)
 		}
 		whole := estimated(r.cases[0].entries, 17)
-		first := r.cases[0]
-		first.blocks, first.round = 1, []time.Duration{time.Duration(tt.slow) * (whole - estimated(first.entries, 0)) / 17}
-		first.fixed = []time.Duration{time.Duration(tt.slow) * estimated(first.entries, 0)}
-		r.deadline = time.Now().Add(90*time.Second - time.Duration(tt.slow)*whole)
+		for _, first := range r.cases[:tt.measured] {
+			first.blocks, first.round = 1, []time.Duration{time.Duration(tt.slow) * (whole - estimated(first.entries, 0)) / 17}
+			first.fixed = []time.Duration{time.Duration(tt.slow) * estimated(first.entries, 0)}
+		}
+		r.deadline = time.Now().Add(90*time.Second - time.Duration(tt.measured*tt.slow)*whole)
 		r.foresee()
 		r.fit()
 		waiting := 0
@@ -371,5 +373,60 @@ func TestRoundsOfPiecesOfACase(t *testing.T) {
 		if cs.fewest != 9 || cs.whole {
 			t.Errorf("batches of %d operations, at first: %d rounds, whole batches %v", n, cs.fewest, cs.whole)
 		}
+	}
+}
+
+// Where blocks take twice what is expected, a first look of 90 s answers what it can: it begins
+// with cases that take little, of which those that come after are expected to take as long as they
+// did, and not as the one did whose batches take longest.
+func TestFirstLookOnASlowMachine(t *testing.T) {
+	r := &run{Conductor: &Conductor{}, rec: &record.Record{}, deadline: time.Now().Add(85 * time.Second)}
+	type takes struct{ once, fixed, round time.Duration }
+	truth := map[*runCase]takes{}
+	for _, of := range []struct {
+		name    string
+		rows    int
+		batch   time.Duration
+		seconds [3]float64
+	}{
+		{"Route", 9, 40 * time.Millisecond, [3]float64{1.0, 3.5, 0.55}},
+		{"Encode", 8, 0, [3]float64{1.1, 2.1, 0.10}},
+		{"Decode", 9, 0, [3]float64{1.9, 2.8, 0.11}},
+		{"Seal", 9, 0, [3]float64{1.3, 1.7, 0.11}},
+		{"Send", 5, 0, [3]float64{1.9, 1.25, 0.07}},
+		{"Store", 7, 30 * time.Millisecond, [3]float64{1.6, 3.4, 0.22}},
+		{"Apply", 6, 0, [3]float64{0.9, 1.5, 0.09}},
+	} {
+		cs := &runCase{name: of.name, rounds: 15, halfWidth: math.Inf(1), served: true}
+		for range of.rows {
+			cs.entries = append(cs.entries, Entry{Case: &Case{Name: of.name, Batch: of.batch}})
+		}
+		r.cases = append(r.cases, cs)
+		truth[cs] = takes{time.Duration(of.seconds[0] * 1e9), time.Duration(of.seconds[1] * 1e9), time.Duration(of.seconds[2] * 1e9)}
+	}
+	for r.left() > 0 {
+		r.fit()
+		cs := best(r.cases, r.left())
+		if cs == nil {
+			break
+		}
+		is := truth[cs]
+		if len(cs.round) == 0 {
+			r.deadline = r.deadline.Add(-is.once)
+		}
+		r.deadline = r.deadline.Add(-is.fixed - time.Duration(cs.rounds)*is.round)
+		cs.round, cs.fixed = append(cs.round, is.round), append(cs.fixed, is.fixed)
+		cs.blocks++
+		r.foresee()
+	}
+	answered, text := 0, ""
+	for _, cs := range r.cases {
+		text += fmt.Sprintf(" %s %d", cs.name, cs.blocks)
+		if cs.blocks >= looks[0] {
+			answered++
+		}
+	}
+	if text += fmt.Sprintf(", %v left", r.left()); answered < 5 || r.cases[1].blocks < looks[0] {
+		t.Errorf("%d cases have an interval:%s", answered, text)
 	}
 }

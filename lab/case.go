@@ -66,8 +66,7 @@ type Case struct {
 	// First names the contenders and floors that a first look measures of a headline case beside
 	// its baseline and control. Without any it measures all.
 	First []string
-	// Batch is about how long an operation takes that is longer than a batch should be. Only plans
-	// look at it.
+	// Batch is about how long a batch takes that cannot be short: plans and patience hang on it.
 	Batch time.Duration
 	// Value is the quantity that its contenders are compared by: ValueCost unless it is set. A case
 	// whose contenders wait, for another process or for goroutines of their own, has ValueWall.

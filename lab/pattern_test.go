@@ -157,9 +157,9 @@ func TestPlanFitsTheBudget(t *testing.T) {
 	if long.Rounds != DefaultRounds || len(long.Left) > 0 {
 		t.Errorf("an hour: %+v", long)
 	}
-	tight := NewPlan(entries, 16*time.Second)
+	tight := NewPlan(entries, 32*time.Second)
 	if tight.Rounds >= DefaultRounds || len(tight.Left) > 0 {
-		t.Errorf("16 s: rounds %d, %d left out", tight.Rounds, len(tight.Left))
+		t.Errorf("32 s: rounds %d, %d left out", tight.Rounds, len(tight.Left))
 	}
 	small := NewPlan(entries, 4*time.Second)
 	if small.Rounds != fewestRounds || len(small.Left) == 0 || len(small.Entries)+len(small.Left) != len(entries) {

@@ -57,13 +57,13 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat) {
 }
 
 // letRunOne does so with one: if it allocates for some cycles of collections, for more after the
-// first look; else for twelve batches, after four. One that is slow to allocate is not where those
-// took more than a fifth of the case's time.
+// first look; else for twelve batches, after four. One that is slow to allocate is not where such
+// take more than a fifth of the case's time.
 func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 	bytes, q := s.allocates(), request{Op: opPlain, N: 16 * s.row.N, Pieces: 16 * partsOfBatch}
 	none, slow := bytes < int64(s.row.N), bytes < fastAllocated
-	switch blocks := time.Duration(len(cs.fixed)); {
-	case bytes < 0, !none && (bytes < leastLetRun || slow && blocks > 0 && 5*cs.let > blocks*cs.takes()):
+	switch {
+	case bytes < 0, !none && bytes < leastLetRun:
 		return
 	case !none:
 		cycle := float64(r.rec.Run.World.LiveHeap) / float64(bytes) // in batches, and less than twice that
@@ -73,14 +73,15 @@ func (r *run) letRunOne(ctx context.Context, cs *runCase, s *seat) {
 		}
 		batches := max(1, int(float64(2*q.Cycles+3)*cycle))
 		q.N, q.Pieces = batches*s.row.N, batches*partsOfBatch
+		if slow && 5*(cs.let+time.Duration(batches)*batchTarget) > r.left()/time.Duration(max(1, len(r.active()))) {
+			return
+		}
 	}
 	began := time.Now()
 	answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(q.Pieces)*batchTarget/partsOfBatch))
 	if s.err = err; slow && !none {
 		took := time.Since(began)
-		if cs.let += took; len(cs.fixed) == 0 {
-			cs.once += took // later blocks have a fifth of their time for it
-		}
+		cs.let, cs.once = cs.let+took, cs.once+took
 	}
 	parts := answer.Parts
 	if len(parts) == 0 {

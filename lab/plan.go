@@ -21,7 +21,7 @@ const (
 	fewestRounds  = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
-	setUpEstimate = 40 * time.Millisecond
+	setUpEstimate = 100 * time.Millisecond
 	// setUpBatches is the same for cases whose batches are long: the proof and the warm-up
 	// are about as many.
 	setUpBatches = 5
