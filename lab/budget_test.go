@@ -85,8 +85,8 @@ func TestForetell(t *testing.T) {
 	}
 }
 
-// Where blocks take many times what was estimated, that is seen after the first two of them, and not
-// when each case had one and the budget is used up. One that is slow may be slow by itself.
+// Where blocks take many times what was estimated, that is seen after the first two of them, and
+// not when each case had one and the budget is used up. One that is slow may be slow by itself.
 func TestSlownessIsSeenAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
