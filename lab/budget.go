@@ -90,26 +90,25 @@ func (r *run) active() []*runCase {
 	return slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
 }
 
-// fit shares out the time that is left, when all cases have had a block or a few, or the first two
-// took so long that not half of the blocks of a first look fit. Each case gets the rounds that suit
-// it. If the blocks of a first look do not fit then, they get fewer rounds; if that is not enough,
-// cases wait, those that take longest first. If blocks turn out to take less, these come back.
+// fit shares out the time that is left, when all cases have had a block or a few, or by the first
+// two not all can have those of a first look. If these do not fit, blocks get fewer rounds; if that
+// is not enough, cases wait, those that take longest first. They come back if blocks take less.
 func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takesWith(min(cs.rounds, rounds))
 	}
 	active := r.active()
-	needed, least, begun := time.Duration(0), time.Duration(0), 0
+	least, begun := time.Duration(0), 0
 	for _, cs := range active {
-		needed, least = needed+rest(cs, DefaultRounds), least+rest(cs, fewestRounds)
+		least += rest(cs, fewestRounds)
 		begun += min(1, len(cs.round))
 	}
-	if !r.abreast() && !(begun > 1 && needed > 2*r.left()) {
+	if !r.abreast() && !(begun > 1 && least > r.left()) {
 		return
 	}
 	for _, cs := range r.cases {
 		// If there is no time for an interval, figures without one are better than none.
-		one := needed == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
+		one := least == 0 && len(cs.round) == 0 && cs.takes() <= r.left()
 		if cs.waits && cs.served && (one || least+rest(cs, fewestRounds) <= r.left()*9/10) {
 			r.resume(cs)
 			return
@@ -121,7 +120,9 @@ func (r *run) fit() {
 		}
 	}
 	slices.SortStableFunc(active, func(a, b *runCase) int { return cmp.Compare(rest(a, fewestRounds), rest(b, fewestRounds)) })
-	kept, rounds := fitted(len(active), DefaultRounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
+	takes := func(i, rounds int) time.Duration { return rest(active[i], rounds) }
+	kept, _ := fitted(len(active), fewestRounds, r.left(), takes)
+	_, rounds := fitted(kept, DefaultRounds, r.left()*9/10, takes) // blocks differ
 	var waiting []string
 	for i, cs := range active {
 		if cs.rounds = min(cs.rounds, rounds); i >= kept {

@@ -325,11 +325,11 @@ func TestRoundsOrBlocks(t *testing.T) {
 		{"pieces that need rounds", 320 * time.Millisecond, 41 * time.Millisecond, 14, DefaultRounds, 14, 15},
 		{"pieces, and time for other rounds", 200 * time.Millisecond, 25 * time.Millisecond, 4, DefaultRounds, 6, 9},
 		{"pieces, and more time than blocks", 10 * time.Millisecond, 2 * time.Millisecond, 4, 5, DefaultRounds, DefaultRounds},
-		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 12},
+		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 13},
 		{"whole batches", 320 * time.Millisecond, 41 * time.Millisecond, 0, DefaultRounds, 14, 16},
 		{"whole batches, and time again", 320 * time.Millisecond, 5 * time.Millisecond, 0, 4, 20, DefaultRounds},
 	} {
-		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6*time.Second - tt.fixed - time.Duration(tt.now)*tt.round)),
+		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6600*time.Millisecond - tt.fixed - time.Duration(tt.now)*tt.round)),
 			rec: &record.Record{Run: record.Run{Rounds: tt.now}}}
 		for range cases {
 			r.cases = append(r.cases, &runCase{rounds: tt.now, blocks: 1, halfWidth: math.Inf(1), fewest: tt.fewest,
