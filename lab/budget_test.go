@@ -325,11 +325,11 @@ func TestRoundsOrBlocks(t *testing.T) {
 		{"pieces that need rounds", 320 * time.Millisecond, 41 * time.Millisecond, 14, DefaultRounds, 14, 15},
 		{"pieces, and time for other rounds", 200 * time.Millisecond, 25 * time.Millisecond, 4, DefaultRounds, 6, 9},
 		{"pieces, and more time than blocks", 10 * time.Millisecond, 2 * time.Millisecond, 4, 5, DefaultRounds, DefaultRounds},
-		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 13},
+		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 12},
 		{"whole batches", 320 * time.Millisecond, 41 * time.Millisecond, 0, DefaultRounds, 14, 16},
 		{"whole batches, and time again", 320 * time.Millisecond, 5 * time.Millisecond, 0, 4, 20, DefaultRounds},
 	} {
-		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6600*time.Millisecond - tt.fixed - time.Duration(tt.now)*tt.round)),
+		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6300*time.Millisecond - tt.fixed - time.Duration(tt.now)*tt.round)),
 			rec: &record.Record{Run: record.Run{Rounds: tt.now}}}
 		for range cases {
 			r.cases = append(r.cases, &runCase{rounds: tt.now, blocks: 1, halfWidth: math.Inf(1), fewest: tt.fewest,
@@ -377,8 +377,8 @@ func TestRoundsOfPiecesOfACase(t *testing.T) {
 }
 
 // Where blocks take twice what is expected, a first look of 90 s answers what it can: it begins
-// with cases that take little, of which those that come after are expected to take as long as they
-// did, and not as the one did whose batches take longest.
+// with the cases that take least, and expects the others to be as slow as those, not as the one
+// whose batches take longest.
 func TestFirstLookOnASlowMachine(t *testing.T) {
 	r := &run{Conductor: &Conductor{}, rec: &record.Record{}, deadline: time.Now().Add(85 * time.Second)}
 	type takes struct{ once, fixed, round time.Duration }

@@ -178,8 +178,8 @@ var partChecks = map[step]string{
 	stepStore:     wholeChecks[:strings.Index(wholeChecks, ";")],
 }
 
-// aHundred is about what so many ways take, the fewest of a batch.
-const aHundred = 40 * time.Millisecond
+// leastBatch is about what a hundred ways take, the fewest of a batch.
+const leastBatch = 40 * time.Millisecond
 
 // choose leaves out the parts of all ways but the usual one, and what is done at half of a rate,
 // unless a pattern names them. network puts the network that a run asks for under the others.
@@ -203,7 +203,7 @@ func (r *route) choose(c *lab.Choice, network func(*lab.Choice) error) error {
 	}
 	for i, e := range c.Entries {
 		if i == 0 || e.Case != c.Entries[i-1].Case {
-			e.Case.Batch = max(aHundred, manyOverNetwork*e.Case.Batch)
+			e.Case.Batch = max(leastBatch, manyOverNetwork*e.Case.Batch)
 		}
 	}
 	return nil
