@@ -23,8 +23,8 @@ import (
 // the same machine.
 const (
 	processesAlone = 6
-	turnsAlone     = 4
-	plainFor       = 500 * time.Millisecond
+	turnsAlone     = 16
+	plainFor       = 125 * time.Millisecond
 )
 
 // accuracy measures the costs of a record's rows again, each alone in a plain process, and prints
@@ -58,50 +58,99 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 	fmt.Fprintf(w, "%-52s %9s %9s  %-25s %s\n", "", "cost", "alone", "ratio (95% interval)", "alone (95% interval)")
 	var sum accurate
 	for _, c := range checks {
-		var row, base [][]lab.Turn
+		var row, base []alone
 		for range processesAlone {
 			r, b, err := conductor.Plain(cmd.Context(), entries[c.row.Row.Name], entries[c.baseline], rec, turnsAlone, plainFor)
 			if err != nil {
 				return err
 			}
-			row, base = append(row, r), append(base, b)
+			row, base = append(row, alone(r)), append(base, alone(b))
 		}
-		best := atBest(slices.Concat(row, base))
-		sum.add(w, c.row, atFullSpeed(row, best), atFullSpeed(base, best))
+		sum.add(w, c.row, row, base)
 	}
 	fmt.Fprintln(w, sum)
 	return nil
 }
 
+// alone are the turns of a process of a row by itself.
+type alone [][]lab.Part
+
+// slope is of the logarithm of one thing by that of another: its numerator and its denominator.
+type slope struct{ up, along float64 }
+
+func (s *slope) add(x, y []float64) {
+	n := float64(len(x) - 1)
+	s.up, s.along = s.up+n*stat.Covariance(x, y, nil), s.along+n*stat.Variance(x, nil)
+}
+
 // atBest is what the witness takes where nothing slows it.
-func atBest(processes [][]lab.Turn) float64 {
+func atBest(processes ...alone) float64 {
 	best := math.Inf(1)
-	for _, t := range slices.Concat(processes...) {
-		best = min(best, t.Least)
+	for _, parts := range slices.Concat(processes...) {
+		var each []float64
+		for _, p := range parts {
+			each = append(each, p.Least)
+		}
+		best = min(best, stats.FastestTenth(each))
 	}
 	return best
 }
 
-// atFullSpeed is what an operation takes in each process, in ns, if nothing slows the processor. By
-// what power of the witness it is slowed shows where the turns of a process differ; where they do
-// not, it is the usual one.
-func atFullSpeed(processes [][]lab.Turn, best float64) (ns []float64) {
-	const known = 0.2 // as if so much had been seen of the usual one
-	up, along := known*stats.UsualPower, known
-	var levels, slowed []float64
-	for _, turns := range processes {
-		var x, y []float64
-		for _, t := range turns {
-			x, y = append(x, math.Log(t.Witness/best)), append(y, math.Log(t.NS))
+// atFullSpeed are the logarithms of what an operation of a row and of its baseline takes, in ns,
+// where the witness takes best: if nothing slows the processor. Both are slowed by a power of the
+// witness. Where turns differ shows which that is of the two together, as a turn's means are true.
+// Where its parts differ shows what each one's is beside it: there are hundreds as many, but what
+// was slowed in a part, the witness before and after knows only roughly.
+func atFullSpeed(row, base []alone, best float64) (levels [2]float64) {
+	// As if so much had been seen of the usual power, and of rows that are slowed alike.
+	const usual, alike = 0.2, 100
+	turns, parts, all, slowed := slope{usual * stats.UsualPower, usual}, [2]slope{}, slope{}, [2]float64{}
+	for side, processes := range [][]alone{row, base} {
+		for _, process := range processes {
+			var x, y []float64
+			for _, turn := range process {
+				var witness, ns, lnWitness, lnNS []float64
+				for _, p := range turn {
+					witness, ns = append(witness, p.Witness), append(ns, p.NS)
+				}
+				mean := stat.Mean(ns, nil)
+				for i := range turn {
+					lnWitness, lnNS = append(lnWitness, math.Log(witness[i])), append(lnNS, math.Log(max(ns[i], mean/100)))
+				}
+				if len(turn) > 1 {
+					parts[side].add(lnWitness, lnNS)
+					all.add(lnWitness, lnNS)
+				}
+				x, y = append(x, math.Log(stat.Mean(witness, nil)/best)), append(y, math.Log(mean))
+			}
+			if len(process) > 1 {
+				turns.add(x, y)
+			}
+			slowed[side] += stat.Mean(x, nil) / float64(len(processes))
+			levels[side] += stat.Mean(y, nil) / float64(len(processes))
 		}
-		n := float64(len(turns) - 1)
-		up, along = up+n*stat.Covariance(x, y, nil), along+n*stat.Variance(x, nil)
-		levels, slowed = append(levels, stat.Mean(y, nil)), append(slowed, stat.Mean(x, nil))
 	}
-	for i, level := range levels {
-		ns = append(ns, math.Exp(level-up/along*slowed[i]))
+	for side, own := range parts {
+		power := turns.up / turns.along
+		if all.up > 0 {
+			common := all.up / all.along
+			power *= (own.up + alike*common) / (own.along + alike) / common
+		}
+		levels[side] -= power * slowed[side]
 	}
-	return ns
+	return levels
+}
+
+// apart are by how much the logarithm of what a row takes lies above its baseline's at full speed,
+// one a pair of processes, with what that moves the powers (jackknife).
+func apart(row, base []alone) (values []float64) {
+	best, n := atBest(slices.Concat(row, base)...), float64(len(row))
+	all := atFullSpeed(row, base, best)
+	for i := range row {
+		less := atFullSpeed(slices.Delete(slices.Clone(row), i, i+1), slices.Delete(slices.Clone(base), i, i+1), best)
+		values = append(values, n*(all[0]-all[1])-(n-1)*(less[0]-less[1]))
+	}
+	return values
 }
 
 // check is a row whose ratio a record has.
@@ -130,27 +179,23 @@ func (a accurate) String() string {
 		a.agree, a.all, a.near, a.far, a.all-a.near-a.far)
 }
 
-// add compares a row's ratio with that of the processes alone, in ns an operation. It is within 5%
+// add compares a row's ratio with that of the processes alone. It is within 5%
 // where both estimates are and the interval alone is as narrow; it is not where even that
 // interval's nearer end is further away.
-func (a *accurate) add(w io.Writer, r *verdict.Result, row, base []float64) {
-	apart := make([]float64, len(row))
-	for i := range row {
-		apart[i] = math.Log(row[i] / base[i])
-	}
-	shift := stats.Paired(apart, 0.05)
-	alone := verdict.Interval{Value: math.Exp(shift.Value), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
+func (a *accurate) add(w io.Writer, r *verdict.Result, row, base []alone) {
+	shift := stats.Paired(apart(row, base), 0.05)
+	by := verdict.Interval{Value: math.Exp(shift.Value), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
 	a.all++
-	switch off := math.Abs(math.Log(r.Ratio.Value / alone.Value)); {
-	case r.Ratio.Value < alone.Low/1.05 || r.Ratio.Value > alone.High*1.05:
+	switch off := math.Abs(math.Log(r.Ratio.Value / by.Value)); {
+	case r.Ratio.Value < by.Low/1.05 || r.Ratio.Value > by.High*1.05:
 		a.far++
-	case off < math.Log(1.05) && alone.High/alone.Low < 1.1:
+	case off < math.Log(1.05) && by.High/by.Low < 1.1:
 		a.near++
 	}
 	mark := ""
-	if r.Ratio.Low <= alone.High && alone.Low <= r.Ratio.High {
+	if r.Ratio.Low <= by.High && by.Low <= r.Ratio.High {
 		a.agree++
 		mark = ", agrees"
 	}
-	fmt.Fprintf(w, "%-52s %9.4g %9.4g  %-25s %s%s\n", r.Row.Name, r.NSOp.Value, stats.Median(row), report.RatioText(r.Ratio.Interval), report.RatioText(alone), mark)
+	fmt.Fprintf(w, "%-52s %9.4g %9.4g  %-25s %s%s\n", r.Row.Name, r.NSOp.Value, math.Exp(atFullSpeed(row, base, atBest(slices.Concat(row, base)...))[0]), report.RatioText(r.Ratio.Interval), report.RatioText(by), mark)
 }

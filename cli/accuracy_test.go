@@ -7,20 +7,29 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
+	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 )
 
+// undisturbed are processes of one turn each, on a processor that nothing slows.
+func undisturbed(ns ...float64) (processes []alone) {
+	for _, v := range ns {
+		processes = append(processes, alone{{{NS: v, Witness: 100, Least: 100}}})
+	}
+	return processes
+}
+
 // A ratio is within 5% of what a row costs alone only where that is known as well.
 func TestAccurate(t *testing.T) {
-	base := []float64{100, 101, 99, 100, 102, 98, 100, 100}
-	steady := []float64{200, 202, 198, 200, 204, 196, 200, 200}
-	loose := []float64{150, 260, 210, 140, 280, 190, 170, 230}
+	base := undisturbed(100, 101, 99, 100, 102, 98, 100, 100)
+	steady := undisturbed(200, 202, 198, 200, 204, 196, 200, 200)
+	loose := undisturbed(150, 260, 210, 140, 280, 190, 170, 230)
 	for _, c := range []struct {
 		name  string
 		ratio verdict.Interval
-		alone []float64
+		alone []alone
 		want  accurate
 	}{
 		{"true", verdict.Interval{Value: 2.02, Low: 1.98, High: 2.06}, steady, accurate{1, 1, 1, 0}},
@@ -36,28 +45,56 @@ func TestAccurate(t *testing.T) {
 	}
 }
 
-// Rows are compared as if nothing had slowed the processor for either, though one is slowed more
-// where the witness is, and met other turns.
-func TestAtFullSpeed(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 4))
-	processes := func(ns, power float64) (all [][]lab.Turn) {
-		for range 6 {
-			var turns []lab.Turn
-			for range 4 {
-				slow := 1 + rng.Float64()
-				turns = append(turns, lab.Turn{NS: ns * math.Pow(slow, power), Witness: 100 * slow, Least: 100 * slow})
+// slowedTurns are those of six processes, of 100 parts each. Others slow the processor to half in
+// some of them, more in one turn than in the next, a row by that power of what they slow the
+// witness by, which only knows of three quarters of the parts whether they were slowed. A part that
+// meets a collection takes twice as long.
+func slowedTurns(rng *rand.Rand, ns, power float64) (processes []alone) {
+	for range processesAlone {
+		var process alone
+		for range turnsAlone {
+			var turn []lab.Part
+			for share := rng.Float64(); len(turn) < 100; {
+				slow, seen := rng.Float64() < share, rng.Float64() < share
+				if rng.Float64() < 0.75 {
+					seen = slow
+				}
+				p := lab.Part{NS: ns * math.Exp(0.1*rng.NormFloat64()), Witness: 100, Least: 100}
+				if slow {
+					p.NS *= math.Pow(2, power)
+				}
+				if seen {
+					p.Witness *= 2
+				}
+				if rng.Float64() < 0.2 {
+					p.NS *= 2
+				}
+				turn = append(turn, p)
 			}
-			turns[0] = lab.Turn{NS: ns, Witness: 100, Least: 100}
-			all = append(all, turns)
+			process = append(process, turn)
 		}
-		return all
+		processes = append(processes, process)
 	}
-	for _, power := range []float64{0.65, 0.85, 1} {
-		row := processes(1000, power)
-		for _, ns := range atFullSpeed(row, atBest(row)) {
-			if math.Abs(ns-1000) > 20 {
-				t.Errorf("slowed by the power of %v: %.0f ns, want 1000", power, ns)
+	return processes
+}
+
+// What a row costs alone is as true, and known as well as it says, where others slow the processor
+// and a row is slowed less or more than its baseline.
+func TestAloneWhereOthersSlowTheProcessor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 5))
+	const checks, ratio = 50, 2.0
+	for _, power := range []float64{0.4, 0.7, 0.85, 1} {
+		missed, off, squares := 0, 0.0, 0.0
+		for range checks {
+			by := stats.Paired(apart(slowedTurns(rng, 100*ratio, power), slowedTurns(rng, 100, stats.UsualPower)), 0.05)
+			off += (by.Value - math.Log(ratio)) / checks
+			squares += math.Pow(by.Value-math.Log(ratio), 2) / checks
+			if math.Log(ratio) < by.Low || math.Log(ratio) > by.High {
+				missed++
 			}
+		}
+		if t.Logf("power %v: off by %.3f, ±%.1f%%, %d of %d missed", power, off, 100*math.Sqrt(squares), missed, checks); missed > checks/5 || math.Abs(off) > 0.02 {
+			t.Errorf("slowed by the power of %v: off by %.3f, %d of %d intervals miss what is known", power, off, missed, checks)
 		}
 	}
 }

@@ -12,14 +12,18 @@ import (
 	"postage/record"
 )
 
-// Turn is what an operation costs in CPU time, in ns, where a process does nothing but many in one
-// go, and what the witness took beside it, in the mean and at best: it is slowed as other code is.
-type Turn struct{ NS, Witness, Least float64 }
+// Part is of what a process does where it does nothing but operations: how long one took in CPU
+// time, and what the witness took beside it, which is slowed as other code is. All are in ns.
+type Part struct {
+	Witness float64 `json:"witness"` // before and after, of the middle turns
+	Least   float64 `json:"least"`   // of its turns
+	NS      float64 `json:"ns"`
+}
 
 // Plain has an entry and its baseline, each alone in a process of the record's world, take turns of
 // about so long on one processor, and on the next: they meet the same machine. It checks a record's
-// costs.
-func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base []Turn, err error) {
+// costs. It returns the parts of each turn.
+func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Record, turns int, each time.Duration) (row, base [][]Part, err error) {
 	r := &run{Conductor: c, rec: rec}
 	var sides [2]alone
 	for i, e := range []Entry{e, baseline} {
@@ -36,8 +40,7 @@ func (c *Conductor) Plain(ctx context.Context, e, baseline Entry, rec *record.Re
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", a.row, err)
 			}
-			witness, ns := means(answer.Parts)
-			a.turns = append(a.turns, Turn{ns, witness, atBest(answer.Parts)})
+			a.turns = append(a.turns, answer.Parts)
 		}
 	}
 	return sides[0].turns, sides[1].turns, nil
@@ -108,15 +111,8 @@ func (s *seat) allocates() int64 {
 	return slices.Sorted(slices.Values(s.series.Bytes))[len(s.series.Bytes)/2]
 }
 
-// plainPart is a part of it: what the witness took beside it, and an operation's CPU time, in ns.
-type plainPart struct {
-	Witness float64 `json:"witness"` // before and after, of the middle turns
-	Least   float64 `json:"least"`   // of its turns
-	NS      float64 `json:"ns"`
-}
-
 // atBest is what the witness takes in the fastest tenth of the parts, 0 if there are none.
-func atBest(parts []plainPart) float64 {
+func atBest(parts []Part) float64 {
 	witnesses := make([]float64, len(parts))
 	for i, p := range parts {
 		witnesses[i] = p.Least
@@ -125,7 +121,7 @@ func atBest(parts []plainPart) float64 {
 }
 
 // means are those of the parts, 0 for none.
-func means(parts []plainPart) (witness, ns float64) {
+func means(parts []Part) (witness, ns float64) {
 	for _, p := range parts {
 		witness, ns = witness+p.Witness, ns+p.NS
 	}
@@ -138,7 +134,7 @@ type alone struct {
 	row   string
 	child answerer
 	n     int // operations of a turn
-	turns []Turn
+	turns [][]Part
 }
 
 // alone starts and proves one, and gives it a turn that does not count: what allocates little is in
@@ -190,7 +186,7 @@ func (w *worker) plain(q request) (reply, error) {
 		after, _ := proc.CPUOfCode()
 		if counts {
 			ns := float64(after-before-testimonies*next) / float64(answer.N)
-			answer.Parts = append(answer.Parts, plainPart{float64(about+next) / 2, float64(least), ns})
+			answer.Parts = append(answer.Parts, Part{float64(about+next) / 2, float64(least), ns})
 		}
 		if before, about = after, next; q.Cycles > 0 && ended > q.Cycles {
 			return answer, nil

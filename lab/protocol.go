@@ -62,7 +62,7 @@ type reply struct {
 	FastNS     int64   `json:"fast_ns,omitempty"`
 	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
 	// Parts answer plain.
-	Parts []plainPart `json:"parts,omitempty"`
+	Parts []Part `json:"parts,omitempty"`
 }
 
 // Batch is what one batch of operations cost.
