@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -76,7 +75,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 	}
 	err := r.measureAll(ctx)
 	if err == nil {
-		r.finish(ctx)
+		r.finish()
 	} else if ctx.Err() != nil {
 		err = ErrInterrupted
 	}
@@ -220,8 +219,8 @@ func (r *run) measure(ctx context.Context) error {
 	}
 }
 
-// finish marks rows without figures and measures the instrument's own cost.
-func (r *run) finish(ctx context.Context) {
+// finish marks rows without figures and says what the instrument itself cost.
+func (r *run) finish() {
 	for _, cs := range r.all {
 		if !cs.done {
 			r.observe(cs, Status{Finished: true})
@@ -240,16 +239,6 @@ func (r *run) finish(ctx context.Context) {
 	if r.before == 0 { // else what was spent before is not known
 		self.Spent = r.spent
 	}
-	var answer reply
-	w, err := startChild(r.Command, []string{"GOMAXPROCS=1"})
-	if err == nil {
-		defer w.Kill()
-		answer, err = w.ask(ctx, request{Op: opSelf}, r.setUpPatience())
-	}
-	if err != nil {
-		r.rec.Run.Warnings = append(r.rec.Run.Warnings, fmt.Sprintf("the instrument's own overhead was not measured: %v", err))
-	}
-	self.OverheadNS = answer.Metrics["overhead-ns"]
 	r.rec.Run.Self = self
 }
 

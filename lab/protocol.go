@@ -12,7 +12,6 @@ const (
 	opWarm      = "warm"      // batches of N operations that are not timed
 	opRun       = "run"       // one batch of N operations
 	opPlain     = "plain"     // N operations in one go, and nothing else
-	opSelf      = "self"      // measure the instrument itself
 	opClose     = "close"     // release everything and end
 )
 
@@ -39,7 +38,7 @@ type request struct {
 }
 
 type reply struct {
-	// Metrics and Instrument answer open. Metrics answers self, too: the overhead.
+	// Metrics and Instrument answer open.
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
 	Instrument int                `json:"instrument,omitempty"`
 	// N and Pieces answer calibrate: the operations and pieces of a batch. N answers plain, too:

@@ -82,9 +82,6 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		return reply{Batch: b}, err
 	case opPlain:
 		return w.plain(r)
-	case opSelf:
-		overhead, err := overheadNS()
-		return reply{Metrics: map[string]float64{"overhead-ns": overhead}}, err
 	case opClose:
 		return w.close()
 	}

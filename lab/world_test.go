@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+// empty is a contender that does nothing.
+type empty struct{}
+
+func (empty) Prove(context.Context) error { return nil }
+func (empty) Close() error                { return nil }
+func (empty) Run(int) error               { return nil }
+
 // helped is a contender that has another goroutine do half of its work, or none.
 type helped struct {
 	empty

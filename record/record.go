@@ -87,9 +87,8 @@ type Run struct {
 type SelfCost struct {
 	// Duty is the share of wall time that was spent inside timed batches.
 	Duty float64 `json:"duty"`
-	// OverheadNS is how much longer an operation of a contender that does nothing takes than one
-	// iteration of an empty loop, in nanoseconds.
-	OverheadNS float64 `json:"overhead_ns"`
+	// OverheadNS is of older records; nothing reads it.
+	OverheadNS float64 `json:"overhead_ns,omitempty"`
 	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 	// Spent is the wall time by what it was spent on, in nanoseconds; "rounds" has the timed

@@ -151,7 +151,6 @@ type (
 		Warnings []string        `json:"warnings"`
 	}
 	jsonSelf struct {
-		OverheadNSOp       float64 `json:"overhead_ns_op"`
 		ConductorPeakBytes int64   `json:"conductor_peak_bytes,omitempty"`
 		ElapsedSeconds     float64 `json:"elapsed_s"`
 	}
@@ -172,7 +171,7 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	out := jsonRecord{Version: 3, Machine: &rec.Machine, Seed: rec.Run.Seed, Partial: !rec.Run.Complete, Warnings: a.Warnings}
 	if self := rec.Run.Self; self != nil {
 		out.Duty = &self.Duty
-		out.Self = &jsonSelf{self.OverheadNS, self.PeakBytes, rec.Run.Elapsed.Seconds()}
+		out.Self = &jsonSelf{self.PeakBytes, rec.Run.Elapsed.Seconds()}
 	}
 	rows := map[string]jsonRow{}
 	for _, c := range a.Cases {

@@ -271,5 +271,5 @@ func selfText(rec *record.Record) string {
 		}
 		text += fmt.Sprintf(", %.1f s unaccounted for", math.Abs(math.Round(10*rest)/10))
 	}
-	return fmt.Sprintf("%s; its overhead is %.2f ns an operation; the conductor's peak memory %s", text, math.Round(self.OverheadNS*100)/100+0, memory)
+	return fmt.Sprintf("%s; the conductor's peak memory %s", text, memory)
 }
