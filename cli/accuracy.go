@@ -179,9 +179,9 @@ func (a accurate) String() string {
 		a.agree, a.all, a.near, a.far, a.all-a.near-a.far)
 }
 
-// add compares a row's ratio with that of the processes alone. It is within 5%
-// where both estimates are and the interval alone is as narrow; it is not where even that
-// interval's nearer end is further away.
+// add compares a row's ratio with that of the processes alone. It is within 5% where both estimates
+// are and the interval alone is as narrow; it is not where even that interval's nearer end is
+// further away.
 func (a *accurate) add(w io.Writer, r *verdict.Result, row, base []alone) {
 	shift := stats.Paired(apart(row, base), 0.05)
 	by := verdict.Interval{Value: math.Exp(shift.Value), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
