@@ -75,67 +75,34 @@ func (p program) accuracy(cmd *cobra.Command, file string) error {
 // alone are the turns of a process of a row by itself.
 type alone [][]lab.Part
 
-// slope is of the logarithm of one thing by that of another: its numerator and its denominator.
-type slope struct{ up, along float64 }
-
-func (s *slope) add(x, y []float64) {
-	n := float64(len(x) - 1)
-	s.up, s.along = s.up+n*stat.Covariance(x, y, nil), s.along+n*stat.Variance(x, nil)
-}
-
 // atBest is what the witness takes where nothing slows it.
 func atBest(processes ...alone) float64 {
 	best := math.Inf(1)
 	for _, parts := range slices.Concat(processes...) {
-		var each []float64
-		for _, p := range parts {
-			each = append(each, p.Least)
-		}
-		best = min(best, stats.FastestTenth(each))
+		best = min(best, lab.AtBest(parts))
 	}
 	return best
 }
 
 // atFullSpeed are the logarithms of what an operation of a row and of its baseline takes, in ns,
-// where the witness takes best: if nothing slows the processor. Both are slowed by a power of the
-// witness. Where turns differ shows which that is of the two together, as a turn's means are true.
-// Where its parts differ shows what each one's is beside it: there are hundreds as many, but what
-// was slowed in a part, the witness before and after knows only roughly.
+// where the witness takes best: if nothing slows the processor.
 func atFullSpeed(row, base []alone, best float64) (levels [2]float64) {
-	// As if so much had been seen of the usual power, and of rows that are slowed alike.
-	const usual, alike = 0.2, 100
-	turns, parts, all, slowed := slope{usual * stats.UsualPower, usual}, [2]slope{}, slope{}, [2]float64{}
+	var slowed [2]float64
+	means, parts := make([]stats.Slope, 2), make([]stats.Slope, 2)
 	for side, processes := range [][]alone{row, base} {
 		for _, process := range processes {
-			var x, y []float64
+			var witness, ns []float64
+			var of stats.Slope
 			for _, turn := range process {
-				var witness, ns, lnWitness, lnNS []float64
-				for _, p := range turn {
-					witness, ns = append(witness, p.Witness), append(ns, p.NS)
-				}
-				mean := stat.Mean(ns, nil)
-				for i := range turn {
-					lnWitness, lnNS = append(lnWitness, math.Log(witness[i])), append(lnNS, math.Log(max(ns[i], mean/100)))
-				}
-				if len(turn) > 1 {
-					parts[side].add(lnWitness, lnNS)
-					all.add(lnWitness, lnNS)
-				}
-				x, y = append(x, math.Log(stat.Mean(witness, nil)/best)), append(y, math.Log(mean))
+				about, took := lab.Means(turn)
+				witness, ns, of = append(witness, math.Log(about/best)), append(ns, math.Log(took)), of.Plus(lab.Slope(turn))
 			}
-			if len(process) > 1 {
-				turns.add(x, y)
-			}
-			slowed[side] += stat.Mean(x, nil) / float64(len(processes))
-			levels[side] += stat.Mean(y, nil) / float64(len(processes))
+			means[side], parts[side] = means[side].Plus(stats.NewSlope(witness, ns)), parts[side].Plus(of.OfProcess())
+			slowed[side] += stat.Mean(witness, nil) / float64(len(processes))
+			levels[side] += stat.Mean(ns, nil) / float64(len(processes))
 		}
 	}
-	for side, own := range parts {
-		power := turns.up / turns.along
-		if all.up > 0 {
-			common := all.up / all.along
-			power *= (own.up + alike*common) / (own.along + alike) / common
-		}
+	for side, power := range stats.Powers(means, parts) {
 		levels[side] -= power * slowed[side]
 	}
 	return levels

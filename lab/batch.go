@@ -25,9 +25,8 @@ func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
 }
 
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
-// time includes the rest of a collection that the batch began, which otherwise would run beside the
-// next contender's batch. run runs it, else instance.Run;
-// run and instructions may be nil; it waits for goroutines beyond others, unless that is 0.
+// time includes the rest of a collection that the batch began, which would run beside the next
+// batch. run, if not nil, runs it; it waits for goroutines beyond others, unless that is 0.
 func timed(instance Instance, n int, run func(time.Time) error, others int, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err

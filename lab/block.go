@@ -45,7 +45,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	if err := r.rounds(ctx, cs, seats, block.Number); err != nil {
 		return block, err
 	}
-	r.letRun(ctx, cs, seats)
+	r.letRun(ctx, cs, seats, block.Number)
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
 		s.series.Latency = answer.Latency

@@ -64,13 +64,9 @@ func (s slow) Run(n int) error {
 		return err
 	}
 	for end := time.Duration(float64(time.Since(start)) * (1 + s.by)); time.Since(start) < end; {
-		nothing()
 	}
 	return nil
 }
-
-//go:noinline
-func nothing() {}
 
 // Cycle, Prepare, Counters and MinOps are the contender's: it is slowed without losing them.
 func (s slow) Cycle() int                            { return cycle(s.Instance) }

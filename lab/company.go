@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"postage/record"
@@ -34,18 +35,20 @@ func (e *Entry) sitsOut() bool {
 	return e.Role != record.RoleBaseline && e.Role != record.RoleFloor
 }
 
+// sameCode reports whether the case's rows are of the same code, old and new or slowed.
+func (cs *runCase) sameCode() bool {
+	return slices.ContainsFunc(cs.entries, func(e Entry) bool { return e.Old || e.Stage == CalibrationStage })
+}
+
 // drawn reports whether the case's company is.
 func (cs *runCase) drawn() bool {
 	others := 0
 	for i := range cs.entries {
-		if cs.entries[i].Old {
-			return false
-		}
 		if cs.entries[i].sitsOut() {
 			others++
 		}
 	}
-	return others >= fewestDrawn
+	return others >= fewestDrawn && !cs.sameCode()
 }
 
 // count takes note of a block, and finds how many blocks the row has that has fewest.

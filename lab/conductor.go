@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -107,16 +108,16 @@ type runCase struct {
 	// What its blocks took, those without figures too: a round, and all that is not rounds
 	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
-	once, let    time.Duration // and for how long those slow to allocate were let run, in all
-	rounds       int           // of its next block
-	fewest       int           // rounds for the pieces of its batches
-	whole        bool          // some batches are not timed in pieces
-	halfWidth    float64       // at the last look
-	looked       int           // how many blocks it then had
-	slower       float64       // than estimated, as blocks of other cases were
-	waits        bool          // until time remains
-	served       bool          // the server is there that it needs, if it needs one
-	last         time.Time     // when its last block ended
+	once         time.Duration
+	rounds       int       // of its next block
+	fewest       int       // rounds for the pieces of its batches
+	whole        bool      // some batches are not timed in pieces
+	halfWidth    float64   // at the last look
+	looked       int       // how many blocks it then had
+	slower       float64   // than estimated, as blocks of other cases were
+	waits        bool      // until time remains
+	served       bool      // the server is there that it needs, if it needs one
+	last         time.Time // when its last block ended
 	done         bool
 	back         int // blocks that it came back for when it was done
 }
@@ -144,10 +145,7 @@ func (r *run) newCase(rows []Entry) *runCase {
 // look finds out, when all of the case's rows have one of the fixed numbers of blocks, whether the
 // case is done.
 func (r *run) look(cs *runCase) {
-	passed := 0
-	for passed < len(looks) && cs.blocks >= looks[passed] {
-		passed++
-	}
+	passed := sort.SearchInts(looks, cs.blocks+1)
 	if passed == 0 || cs.looked >= looks[passed-1] {
 		return
 	}
@@ -255,7 +253,7 @@ func Duty(rec *record.Record) float64 {
 	if rec.Run.Elapsed <= 0 {
 		return 0
 	}
-	return timed.Seconds() / rec.Run.Elapsed.Seconds()
+	return float64(timed) / float64(rec.Run.Elapsed)
 }
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
@@ -295,13 +293,7 @@ func (r *run) observe(cs *runCase, s Status) {
 
 // live are the entries of a case whose rows have not failed.
 func (r *run) live(cs *runCase) []Entry {
-	var live []Entry
-	for _, e := range cs.entries {
-		if r.rec.Row(e.Row()).OK() {
-			live = append(live, e)
-		}
-	}
-	return live
+	return slices.DeleteFunc(slices.Clone(cs.entries), func(e Entry) bool { return !r.rec.Row(e.Row()).OK() })
 }
 
 func (r *run) setUpPatience() time.Duration { return cmp.Or(r.SetUpPatience, time.Minute) }

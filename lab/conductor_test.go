@@ -578,8 +578,8 @@ func TestPlain(t *testing.T) {
 		}
 		apart := 0.0
 		for i := range row {
-			_, ns := means(row[i])
-			_, by := means(base[i])
+			_, ns := Means(row[i])
+			_, by := Means(base[i])
 			apart += math.Log(ns/by) / float64(len(row))
 		}
 		if seen = append(seen, math.Exp(apart)); apart > math.Log(6) && apart < math.Log(10) {

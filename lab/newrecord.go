@@ -123,10 +123,8 @@ func programOf(entries []Entry) string {
 
 // Modules are the versions, by path, of the modules that this program is built from.
 func Modules() map[string]string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return ModulesOf(info)
-	}
-	return map[string]string{}
+	info, _ := debug.ReadBuildInfo()
+	return ModulesOf(cmp.Or(info, &debug.BuildInfo{}))
 }
 
 // ModulesOf are the versions, by path, of the modules that a program is built from.

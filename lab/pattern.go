@@ -38,7 +38,7 @@ func Match(entries []Entry, patterns []string) ([]Entry, error) {
 	if len(patterns) == 0 {
 		return entries, nil
 	}
-	matched := make([]bool, len(entries))
+	matched := map[string]bool{}
 	for _, pattern := range patterns {
 		filter, err := compile(pattern)
 		if err != nil {
@@ -47,20 +47,14 @@ func Match(entries []Entry, patterns []string) ([]Entry, error) {
 		some := false
 		for i := range entries {
 			if matches(filter, &entries[i]) {
-				matched[i], some = true, true
+				matched[entries[i].Row()], some = true, true
 			}
 		}
 		if !some {
 			return nil, unmatched(entries, pattern)
 		}
 	}
-	var selected []Entry
-	for i := range entries {
-		if matched[i] {
-			selected = append(selected, entries[i])
-		}
-	}
-	return selected, nil
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !matched[e.Row()] }), nil
 }
 
 func matches(filter *benchproc.Filter, e *Entry) bool {
@@ -133,11 +127,9 @@ const allRows = "`postage list` shows all rows"
 // vocabulary is the stages and parts that rows are made of.
 func vocabulary(entries []Entry) []string {
 	var known []string
-	seen := map[string]bool{}
 	for i := range entries {
 		for p := range strings.SplitSeq(entries[i].Row(), "/") {
-			if !seen[p] {
-				seen[p] = true
+			if !slices.Contains(known, p) {
 				known = append(known, p)
 			}
 		}
@@ -149,11 +141,8 @@ func vocabulary(entries []Entry) []string {
 // nearest first. A word without its key counts too: "polyglott" is near codec=polyglot.
 func nearest(s string, known []string) []string {
 	s = strings.ToLower(strings.Replace(s, "!=", "=", 1))
-	type candidate struct {
-		word     string
-		distance int
-	}
-	var near []candidate
+	var near []string
+	distance := map[string]int{}
 	for _, word := range known {
 		w := strings.ToLower(word)
 		d := edlib.OSADamerauLevenshteinDistance(s, w)
@@ -161,15 +150,11 @@ func nearest(s string, known []string) []string {
 			d = min(d, edlib.OSADamerauLevenshteinDistance(s, value))
 		}
 		if d <= max(1, len(s)/4) || (len(s) >= 3 && strings.Contains(w, s)) {
-			near = append(near, candidate{word, d})
+			near, distance[word] = append(near, word), d
 		}
 	}
-	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
-	var words []string
-	for _, c := range near[:min(3, len(near))] {
-		words = append(words, c.word)
-	}
-	return words
+	slices.SortStableFunc(near, func(a, b string) int { return distance[a] - distance[b] })
+	return near[:min(3, len(near))]
 }
 
 // sample is what patterns for the entries look like.

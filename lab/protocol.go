@@ -34,7 +34,7 @@ type request struct {
 	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
-	Cycles   uint64 `json:"cycles,omitempty"` // plain: of collections, from the end of one
+	Collect  bool   `json:"collect,omitempty"` // plain: garbage, before it
 }
 
 type reply struct {

@@ -57,9 +57,10 @@ func entry(suites []Suite, row string) (Entry, bool) {
 	for _, s := range suites {
 		for i := range s.Cases {
 			if strings.HasPrefix(row, s.Cases[i].Name+"/") {
-				entries := s.Cases[i].entries(s.Stage)
-				if at := slices.IndexFunc(entries, func(e Entry) bool { return e.Row() == row }); at >= 0 {
-					return entries[at], true
+				for _, e := range s.Cases[i].entries(s.Stage) {
+					if e.Row() == row {
+						return e, true
+					}
 				}
 			}
 		}

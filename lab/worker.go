@@ -52,6 +52,7 @@ type worker struct {
 	count              int          // of pieces of a batch
 	warm               bool         // what is run from now on counts
 	pieces             pieces
+	turned             time.Duration // the CPU time when it was last let run, 0 since a batch
 	// instructions are counted where the machine does, else nil.
 	instructions *proc.Instructions
 }
@@ -78,6 +79,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		w.latencies()
 		return reply{Rounds: roundsOf(r.N, r.Pieces, cycle(w.instance))}, err
 	case opRun:
+		w.turned = 0
 		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
 	case opPlain:

@@ -20,13 +20,11 @@ func Load(name string) (*Record, error) {
 
 // Save writes the record to a file such that at every moment the file holds either what it held
 // before or the whole record: to a temporary name beside it, synced, renamed.
-func (r *Record) Save(name string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save record %s: %w", name, err)
-		}
-	}()
-	return Replace(name, r)
+func (r *Record) Save(name string) error {
+	if err := Replace(name, r); err != nil {
+		return fmt.Errorf("save record %s: %w", name, err)
+	}
+	return nil
 }
 
 // reserveBytes is the free space that a run needs for its record before it starts.

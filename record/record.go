@@ -171,6 +171,10 @@ type Series struct {
 	PlainNS        float64 `json:"plain_ns,omitempty"`
 	WitnessNS      float64 `json:"witness_ns,omitempty"`
 	WitnessLeastNS float64 `json:"witness_least_ns,omitempty"`
+	// Of the parts of that, these are the sums of the products of what the logarithms of the
+	// witness's and of the operation's time differ from their means, and of the witness's squares.
+	SlowedProducts float64 `json:"slowed_products,omitempty"`
+	SlowedSquares  float64 `json:"slowed_squares,omitempty"`
 	// Flags are of older records; nothing reads them.
 	Flags map[int]string `json:"flags,omitempty"`
 }

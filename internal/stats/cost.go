@@ -28,9 +28,10 @@ type CostedBlock struct {
 	CPU         []float64 // a batch's
 	Collections []float64 // of garbage, that fell into each batch
 	Cycle       float64   // bytes allocated from one collection to the next, 0 if not known
-	Plain       float64   // an operation's where the row is let run, 0 if not measured
+	Plain       float64   // an operation's where the row is let run, with its garbage if it had a cycle; 0 if not measured
 	Witness     float64   // what a loop of branches took meanwhile
 	Least       float64   // and in its fastest tenth, 0 if not known
+	Parts       Slope     // of the parts of that
 }
 
 // Costs are what the rows of a case cost.
@@ -207,32 +208,20 @@ func (c *Costs) witnessed(row, block int) float64 {
 	return 0
 }
 
-// UsualPower is that of what the witness takes by which other code, which uses memory, is slowed.
-const UsualPower = 0.85
-
-// powersWithout are, of all blocks but one, the slopes of the logarithm of what an operation takes
-// let run by that of what the witness takes, within each row. The case's is shrunk towards what is
-// usual, and a row's towards the case's, by how noisy the blocks are.
-func (c *Costs) powersWithout(block int) (powers []float64) {
-	own, all, more := [][3]float64(nil), [3]float64{0.02 * UsualPower, 0.02, 0.02 * UsualPower * UsualPower}, 1.0
+// powersWithout are the rows' of all blocks but one.
+func (c *Costs) powersWithout(block int) []float64 {
+	means, parts := make([]Slope, len(c.rows)), make([]Slope, len(c.rows))
 	for i, r := range c.rows {
-		var n, x, y, xx, xy, yy float64
+		var witness, ns []float64
 		for b, of := range r.Blocks {
 			if b != block && of.Plain > 0 {
-				at, ns := c.witnessed(i, b), math.Log(of.Plain)
-				n, x, y, xx, xy, yy = n+1, x+at, y+ns, xx+at*at, xy+at*ns, yy+ns*ns
+				witness, ns = append(witness, c.witnessed(i, b)), append(ns, math.Log(of.Plain))
+				parts[i] = parts[i].Plus(of.Parts.OfProcess())
 			}
 		}
-		n = max(1, n)
-		own, more = append(own, [3]float64{xy - x*y/n, xx - x*x/n, yy - y*y/n}), more+n-1
-		floats.Add(all[:], own[i][:])
+		means[i] = NewSlope(witness, ns)
 	}
-	power := all[0] / all[1]
-	noise := max(0.05, (all[2]-power*all[0])/more/0.07/0.07) // rows differ by 0.07
-	for _, sums := range own {
-		powers = append(powers, (sums[0]+noise*power)/(sums[1]+noise))
-	}
-	return powers
+	return Powers(means, parts)
 }
 
 // code is what an operation's code takes in a block; NaN without batches.
@@ -244,7 +233,7 @@ func (c *Costs) code(row, block int) float64 {
 	case c.quiet[row] > 0 && len(b.CPU) > 0 && !math.IsInf(c.slows[block], 1):
 		return c.quiet[row] * c.slows[block]
 	case b.Fast == 0 && b.Plain > 0:
-		return max((c.atFullSpeed(b.Plain, row, block, &c.all)-c.Price(row)*c.Bytes(row))/c.all.usual[row], 1e-3)
+		return max((c.atFullSpeed(b.Plain, row, block, &c.all)-min(1, b.Cycle)*c.Price(row)*c.Bytes(row))/c.all.usual[row], 1e-3)
 	}
 	return cmp.Or(b.Fast, stats.Sample{Xs: c.left(row, block)}.Quantile(0.25)/c.rows[row].Ops)
 }
@@ -266,7 +255,7 @@ func (c *Costs) factorsWithout(block int) factors {
 		samples[r.Group] = of
 		for b, at := range r.Blocks {
 			if code := cmp.Or(c.quiet[i], at.Fast); code > 0 && at.Plain > 0 {
-				of.perCode = r.Bytes * r.byObjects() / code
+				of.perCode = min(1, at.Cycle) * r.Bytes * r.byObjects() / code
 				of.add(b != block, c.atFullSpeed(at.Plain, i, b, &f)/code-c.cold(i))
 			}
 		}

@@ -75,7 +75,3 @@ func signedRank(n int) func(t int) float64 {
 	}
 	return func(t int) float64 { return p[t] }
 }
-
-// Below so many blocks the signed rank has few levels to choose from, and Student's intervals are a
-// fifth narrower at the same error.
-const studentBelow = 10

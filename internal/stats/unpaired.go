@@ -65,15 +65,8 @@ func shift(sorted []float64, cumulative func(int) float64, level float64) Shift 
 	if k := rejected(cumulative, len(sorted), level); k > 0 {
 		s.Seen = s.Value - sorted[k-1]
 	}
-	below, above := 0, 0
-	for _, v := range sorted {
-		if v <= 0 {
-			below++
-		}
-		if v >= 0 {
-			above++
-		}
-	}
+	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] > 0 })
+	above := len(sorted) - sort.SearchFloat64s(sorted, 0)
 	s.P = min(1, 2*cumulative(min(below, above)))
 	return s
 }

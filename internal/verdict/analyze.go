@@ -295,16 +295,16 @@ func (f *figured) figures(row *record.Row) *Result {
 func (r *Result) latencies(series []*record.Series) {
 	var all *hdrhistogram.Histogram
 	for _, s := range series {
-		if h, err := s.Latencies(); err == nil && h != nil {
-			if all == nil {
-				all = h
-			} else {
-				all.Merge(h)
-			}
+		if h, err := s.Latencies(); err != nil || h == nil {
+			continue
+		} else if all == nil {
+			all = h
+		} else {
+			all.Merge(h)
 		}
 	}
-	if all != nil {
-		for unit, percentile := range percentiles {
+	for unit, percentile := range percentiles {
+		if all != nil {
 			r.Metrics[unit] = float64(all.ValueAtPercentile(percentile))
 		}
 	}
@@ -321,13 +321,13 @@ func Located(values []float64) *Interval {
 
 // cost fills in what an operation of the row costs.
 func (f *figured) cost(r *Result) {
-	own := Compare(finite(f.levels(r.Row)), 0)
-	r.NSOp = &own.Interval
-	r.Price = f.price(r.Row)
-	garbage := r.Price * f.costs.Bytes(f.place[r.Row.Name])
+	place := f.place[r.Row.Name]
+	own := Compare(finite(f.costs.Levels(place, f.otherPrice(r.Row))), 0)
+	r.NSOp, r.Price = &own.Interval, f.price(r.Row)
+	garbage := r.Price * f.costs.Bytes(place)
 	r.CodeOp, r.GarbageOp = new(own.Value-garbage), &garbage
 	if f.rec.Priced == nil {
-		r.Tail = new(math.Exp(stats.Median(finite(f.means(r.Row)))) / own.Value)
+		r.Tail = new(math.Exp(stats.Median(finite(f.costs.Means(place)))) / own.Value)
 	}
 	r.Metrics[record.ClientCPU] = own.Value
 }

@@ -101,13 +101,10 @@ func (c *Changes) match(old, new *CaseResult) {
 		return m
 	}
 	olds, news := results(old), results(new)
-	for _, name := range slices.Sorted(maps.Keys(olds)) {
+	all := maps.Clone(olds)
+	maps.Copy(all, news)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c.add(name, olds[name], news[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(news)) {
-		if olds[name] == nil {
-			c.add(name, nil, news[name])
-		}
 	}
 }
 

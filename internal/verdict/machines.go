@@ -64,15 +64,13 @@ func CompareMachines(names []string, records []*record.Record) *Machines {
 	m.Rows = slices.DeleteFunc(m.Rows, func(r *MachinesRow) bool {
 		return !slices.ContainsFunc(r.Results, func(r *Result) bool { return r != nil && r.NSOp != nil })
 	})
-	order := map[string]int{}
+	var cases []string
 	for _, r := range m.Rows {
-		if _, known := order[r.Row.Case]; !known {
-			order[r.Row.Case] = len(order)
-		}
+		cases = append(cases, r.Row.Case)
 	}
 	first := map[record.Role]int{record.RoleBaseline: -1}
 	slices.SortStableFunc(m.Rows, func(a, b *MachinesRow) int {
-		return cmp.Or(order[a.Row.Case]-order[b.Row.Case], first[a.Row.Role]-first[b.Row.Role])
+		return cmp.Or(slices.Index(cases, a.Row.Case)-slices.Index(cases, b.Row.Case), first[a.Row.Role]-first[b.Row.Role])
 	})
 	for _, r := range m.Rows {
 		r.judge()

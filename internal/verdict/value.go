@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -50,7 +52,7 @@ func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed 
 		if s == nil || row.Value != record.ValueCost {
 			continue
 		}
-		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes), Plain: s.PlainNS, Witness: s.WitnessNS, Least: s.WitnessLeastNS}
+		b := stats.CostedBlock{Fast: float64(s.FastNS) / c.Ops, Cycle: float64(s.CollectionBytes), Plain: s.PlainNS, Witness: s.WitnessNS, Least: s.WitnessLeastNS, Parts: stats.Slope{Products: s.SlowedProducts, Squares: s.SlowedSquares}}
 		for _, ns := range s.FastEachNS {
 			b.Each = append(b.Each, float64(ns)/c.Ops)
 		}
@@ -82,11 +84,6 @@ func (f *figured) price(row *record.Row) float64 {
 	return own
 }
 
-// levels are the logarithms of a row's cost, one a block.
-func (f *figured) levels(row *record.Row) []float64 {
-	return f.costs.Levels(f.place[row.Name], f.otherPrice(row))
-}
-
 // otherPrice is the row's price in the world that the record is priced for, nil for its own.
 func (f *figured) otherPrice(row *record.Row) *float64 {
 	if f.rec.Priced == nil {
@@ -94,9 +91,6 @@ func (f *figured) otherPrice(row *record.Row) *float64 {
 	}
 	return new(f.price(row))
 }
-
-// means are the logarithms of a row's mean CPU time, one a block.
-func (f *figured) means(row *record.Row) []float64 { return f.costs.Means(f.place[row.Name]) }
 
 // pair is two rows in the blocks that both took part in.
 type pair struct {
@@ -149,11 +143,8 @@ func (p *pair) values() []float64 {
 
 // means are the block values of the mean CPU time.
 func (p *pair) means() []float64 {
-	values := p.figured.means(p.row)
-	for i, of := range p.figured.means(p.base) {
-		values[i] -= of
-	}
-	return p.both(values)
+	values := p.costs.Means(p.place[p.row.Name])
+	return p.both(floats.SubTo(values, values, p.costs.Means(p.place[p.base.Name])))
 }
 
 // walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio.
