@@ -47,7 +47,7 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat, block int)
 	r.lap("letting run")
 }
 
-// letting says how long one is let run: for twelve batches, after four and a collection; if these
+// letting says how long one is let run: for six batches, after two and a collection; if these
 // would meet another, for turns of 60 ms until a cycle of collections has ended: in shorter ones it
 // would be dearer, as what lives is in no cache after the others' turns.
 func (r *run) letting(s *seat) letting {
@@ -57,7 +57,7 @@ func (r *run) letting(s *seat) letting {
 	case bytes < 0:
 		return letting{}
 	case bytes < fastAllocated && cycle > 20:
-		return letting{batches: 16 / turns, turns: turns}
+		return letting{batches: 1, turns: 8}
 	}
 	return letting{batches: 8, turns: 1 + int(4*cycle/8), cycles: true}
 }
@@ -101,7 +101,7 @@ func ofCycles(parts []Part) ([]Part, uint64) {
 
 // Parts are short, as bursts are in which other guests slow a processor. What batches allocate at
 // least for garbage to be most of what they have in common, and to matter.
-const partsOfBatch, fastAllocated, leastLetRun, turns = 32, 768 << 10, 64 << 10, 8
+const partsOfBatch, fastAllocated, leastLetRun = 32, 768 << 10, 64 << 10
 
 // allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
 func (s *seat) allocates() int64 {
