@@ -9,17 +9,9 @@ import (
 	"postage/internal/stats"
 )
 
-// letting is how a contender is let run after a block's rounds, in turns with the others.
-type letting struct {
-	batches, turns int  // of a turn, and how many at most
-	cycles         bool // it meets collections
-	ops            int  // of a part
-	parts          []Part
-}
-
 // letRun has contenders run in one go after a block's rounds, where one of the case allocates: what
-// garbage costs shows where nothing waits for the end of a collection. They take turns, and meet
-// the same machine. Where old code is compared with new, most of it cancels.
+// garbage costs shows where nothing waits for the end of a collection. Where old code is compared
+// with new, most of it cancels.
 func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat, block int) {
 	world, least := r.rec.Run.World, int64(leastLetRun)
 	if cs.sameCode() {
@@ -28,62 +20,46 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat, block int)
 	if world == nil || world.LiveHeap == 0 || cs.sameCode() && block > 2 || !slices.ContainsFunc(seats, func(s *seat) bool { return s.allocates() >= least }) {
 		return
 	}
-	lettings := make([]letting, len(seats))
-	for i, s := range seats {
-		lettings[i] = r.letting(s)
-	}
-	for turn, again := 0, true; again; turn++ {
-		again = false
-		for i, s := range seats {
-			if turn < lettings[i].turns {
-				r.turn(ctx, s, &lettings[i])
-				again = true
-			}
-		}
-	}
-	for i, s := range seats {
-		lettings[i].note(s)
+	for _, s := range seats {
+		r.letRunOne(ctx, s)
 	}
 	r.lap("letting run")
 }
 
-// letting says how long one is let run: for six batches, after two and a collection; if these
-// would meet another, for turns of 60 ms until a cycle of collections has ended: in shorter ones it
-// would be dearer, as what lives is in no cache after the others' turns.
-func (r *run) letting(s *seat) letting {
+// letRunOne does so with one: for twelve batches, after four, and a collection if it allocates; if
+// these would meet another, until whole cycles of collections have ended.
+func (r *run) letRunOne(ctx context.Context, s *seat) {
 	bytes, world := s.allocates(), r.rec.Run.World
+	if bytes < 0 {
+		return
+	}
 	cycle := float64(world.LiveHeap) * float64(world.GOGC) / 100 / float64(bytes) // in batches, and less than twice that
-	switch {
-	case bytes < 0:
-		return letting{}
-	case bytes < fastAllocated && cycle > 20:
-		return letting{batches: 1, turns: 8}
+	batches, turns, cycles := 16, 1, bytes >= fastAllocated || cycle <= 20
+	if cycles {
+		batches, turns = 8, 1+int(cycle/2)
 	}
-	return letting{batches: 8, turns: 1 + int(4*cycle/8), cycles: true}
-}
-
-// turn has it run for one.
-func (r *run) turn(ctx context.Context, s *seat, l *letting) {
-	answer, err := s.child.ask(ctx, request{Op: opPlain, N: l.batches * s.row.N, Pieces: l.batches * partsOfBatch, Collect: !l.cycles && l.parts == nil}, r.batchPatience(time.Duration(l.batches)*batchTarget))
-	s.err, l.ops, l.parts = err, answer.N, append(l.parts, answer.Parts...)
-	if _, ended := ofCycles(l.parts); err != nil || l.cycles && ended > 0 {
-		l.turns = 0
-	}
-}
-
-// note keeps what the parts say.
-func (l *letting) note(s *seat) {
-	s.series.WitnessLeastNS = AtBest(l.parts)
-	if !l.cycles { // the first quarter finds out where its memory is
-		l.parts = l.parts[len(l.parts)/4:]
-	} else {
-		var ended uint64
-		if l.parts, ended = ofCycles(l.parts); ended > 0 {
-			s.series.CollectionBytes = s.allocates() * int64(len(l.parts)*l.ops) / int64(ended) / int64(s.row.N)
+	q := request{Op: opPlain, N: batches * s.row.N, Pieces: batches * partsOfBatch, Collect: !cycles && bytes >= int64(s.row.N)}
+	var parts []Part
+	for range turns {
+		answer, err := s.child.ask(ctx, q, r.batchPatience(time.Duration(batches)*batchTarget))
+		if s.err = err; err != nil {
+			return
+		}
+		parts = append(parts, answer.Parts...)
+		if whole, ended := ofCycles(parts); cycles && ended > 0 {
+			s.series.CollectionBytes = bytes * int64(len(whole)*answer.N) / int64(ended) / int64(s.row.N)
+			parts = whole
+			break
 		}
 	}
-	s.series.WitnessNS, s.series.PlainNS = Means(l.parts)
-	slowed := Slope(l.parts)
+	s.series.WitnessLeastNS = AtBest(parts)
+	if !cycles {
+		parts = parts[len(parts)/4:] // the first quarter finds out where its memory is
+	} else if s.series.CollectionBytes == 0 {
+		parts = nil
+	}
+	s.series.WitnessNS, s.series.PlainNS = Means(parts)
+	slowed := Slope(parts)
 	s.series.SlowedProducts, s.series.SlowedSquares = slowed.Products, slowed.Squares
 }
 

@@ -166,7 +166,7 @@ type Series struct {
 	// not known.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
-	// collection to that of another, or without garbage in six batches, else 0. WitnessNS is what
+	// collection to that of another, or without garbage in twelve batches, else 0. WitnessNS is what
 	// a loop of branches took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
 	PlainNS        float64 `json:"plain_ns,omitempty"`
 	WitnessNS      float64 `json:"witness_ns,omitempty"`
