@@ -166,8 +166,8 @@ type Series struct {
 	// not known.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
-	// collection to that of another, or without garbage in twelve batches, else 0. WitnessNS is what
-	// a loop of branches took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
+	// collection to that of another, or between two in twelve batches, else 0. WitnessNS is what a
+	// loop of branches took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
 	PlainNS        float64 `json:"plain_ns,omitempty"`
 	WitnessNS      float64 `json:"witness_ns,omitempty"`
 	WitnessLeastNS float64 `json:"witness_least_ns,omitempty"`
