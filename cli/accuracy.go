@@ -97,7 +97,7 @@ func atFullSpeed(row, base []alone, best float64) (levels [2]float64) {
 				about, took := lab.Means(turn)
 				witness, ns, of = append(witness, math.Log(about/best)), append(ns, math.Log(took)), of.Plus(lab.Slope(turn))
 			}
-			means[side], parts[side] = means[side].Plus(stats.NewSlope(witness, ns)), parts[side].Plus(of.OfProcess())
+			means[side], parts[side] = means[side].Plus(stats.NewSlope(witness, ns)), parts[side].Plus(of.OfProcess(false))
 			slowed[side] += stat.Mean(witness, nil) / float64(len(processes))
 			levels[side] += stat.Mean(ns, nil) / float64(len(processes))
 		}

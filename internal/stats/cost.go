@@ -216,7 +216,7 @@ func (c *Costs) powersWithout(block int) []float64 {
 		for b, of := range r.Blocks {
 			if b != block && of.Plain > 0 {
 				witness, ns = append(witness, c.witnessed(i, b)), append(ns, math.Log(of.Plain))
-				parts[i] = parts[i].Plus(of.Parts.OfProcess())
+				parts[i] = parts[i].Plus(of.Parts.OfProcess(of.Cycle > 0))
 			}
 		}
 		means[i] = NewSlope(witness, ns)

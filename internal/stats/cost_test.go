@@ -196,7 +196,7 @@ func TestSlowedBlocks(t *testing.T) {
 						of.Each = append(of.Each, 1000*rounds*math.Exp(0.002*rng.NormFloat64()))
 					}
 					of.Fast, of.Plain, of.Witness = 1000*rounds, of.Plain*math.Pow(letRun[i], tt.powers[i]), of.Witness*letRun[i]
-					of.Parts = parts(rng, tt.powers[i])
+					of.Parts, of.Cycle = parts(rng, tt.powers[i]), of.Cycle*float64(1-i) // two allocates nothing
 				}
 			}
 			c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.005)

@@ -22,10 +22,14 @@ func NewSlope(witness, ns []float64) Slope {
 func (s Slope) Plus(o Slope) Slope { return Slope{s.Products + o.Products, s.Squares + o.Squares} }
 
 // OfProcess is the slope of parts of one process, which tell little more if they are many: the same
-// code is slowed otherwise in another.
-func (s Slope) OfProcess() Slope {
+// code is slowed otherwise in another. Where they meet collections, they tell a third.
+func (s Slope) OfProcess(collects bool) Slope {
 	const most = 100
-	return s.by(most/(most+s.Squares), most/(most+s.Squares))
+	weight := most / (most + s.Squares)
+	if collects {
+		weight /= 3
+	}
+	return s.by(weight, weight)
 }
 
 func (s Slope) by(products, squares float64) Slope {
