@@ -433,3 +433,16 @@ func TestOneQuietBlock(t *testing.T) {
 		t.Errorf("%+.2f%% to %+.2f%%", 100*c.Low, 100*c.High)
 	}
 }
+
+// Where blocks are noisy, and tell that a row is the faster the more others slow the processor, it
+// is still slowed.
+func TestPowersOfNoise(t *testing.T) {
+	means := []stats.Slope{{Products: -0.06, Squares: 0.02}, {Products: 0.01, Squares: 0.01}}
+	for _, parts := range [][]stats.Slope{make([]stats.Slope, 2), {{Products: 15, Squares: 20}, {Products: -300, Squares: 100}}} {
+		for i, power := range stats.Powers(means, parts) {
+			if !(power > 0 && power < 2) {
+				t.Errorf("parts %v: row %d is slowed by the power of %.3g", parts, i, power)
+			}
+		}
+	}
+}

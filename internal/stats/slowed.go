@@ -36,7 +36,8 @@ func (s Slope) by(products, squares float64) Slope {
 	return Slope{products * s.Products, squares * s.Squares}
 }
 
-func (s Slope) steep() float64 { return s.Products / s.Squares }
+// steep is at least a little: what slows the witness makes nothing faster.
+func (s Slope) steep() float64 { return max(0.2, s.Products/s.Squares) }
 
 // UsualPower is that of what the witness takes by which other code, which uses memory, is slowed.
 const UsualPower = 0.85
