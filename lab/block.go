@@ -165,7 +165,8 @@ const proofBatches = 50
 // ready has a contender's process set the contender up and prove it, and then make what lives in
 // its heap.
 func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
-	answer, err := child.ask(ctx, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}, max(r.setUpPatience(), proofBatches*e.Case.Batch))
+	q := request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed, GOGC: r.later(e)}
+	answer, err := child.ask(ctx, q, max(r.setUpPatience(), proofBatches*e.Case.Batch))
 	if world := r.rec.Run.World; err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
 		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
 	}

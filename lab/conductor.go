@@ -311,7 +311,11 @@ func (r *run) environment(e *Entry) []string {
 		// A service's heap has its size, a worker's has just been larger: what the runtime gives
 		// back of it must not be missing in the batches.
 		debug = strings.TrimPrefix(debug+",madvdontneed=0", ",")
-		environment = append(environment, "GOGC="+strconv.Itoa(world.GOGC), "GODEBUG="+debug)
+		gogc := strconv.Itoa(world.GOGC)
+		if r.later(e) > 0 {
+			gogc = "off"
+		}
+		environment = append(environment, "GOGC="+gogc, "GODEBUG="+debug)
 	}
 	if e.Build != nil { // even if the world says otherwise
 		for _, v := range e.Build.Environment {
@@ -322,4 +326,13 @@ func (r *run) environment(e *Entry) []string {
 		}
 	}
 	return append([]string{"GOMAXPROCS=" + strconv.Itoa(procs)}, environment...)
+}
+
+// later is the GOGC that an entry's worker is told as it is opened: what is made before lives on,
+// and to collect it takes a fifth of its start. It is 0 for a side's, which may not know of it.
+func (r *run) later(e *Entry) int {
+	if world := r.rec.Run.World; world != nil && inWorld(*e) && e.Build == nil {
+		return world.GOGC
+	}
+	return 0
 }

@@ -39,26 +39,24 @@ func tree(nodes int) *node {
 }
 
 // Collect collects garbage, and allocates a part of what the heap has room for, so that a block's
-// first batch is anywhere in the cycle. Before that, a whole cycle is allocated once: memory takes
-// a page fault the first time that a process uses it.
+// first batch is anywhere in the cycle. Before that, as much as a cycle is allocated once: memory
+// takes a page fault the first time that a process uses it.
 func (w *worker) Collect(_ context.Context, part float64) error {
 	var m runtime.MemStats
+	percent := debug.SetGCPercent(-1)
+	runtime.ReadMemStats(&m)
+	allocate(float64(m.HeapAlloc) * float64(max(0, percent)) / 100)
+	debug.SetGCPercent(percent)
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	allocate(&m, 1)
-	runtime.GC() // what was allocated while allocate's own collection ran is not garbage to that one
-	runtime.ReadMemStats(&m)
-	allocate(&m, part)
+	allocate(part * (float64(m.NextGC) - float64(m.HeapAlloc)))
 	return nil
 }
 
-// allocate uses up a part of what the heap has room for until the next collection.
-func allocate(m *runtime.MemStats, part float64) {
+// allocate allocates so many bytes, at most 128 MB.
+func allocate(bytes float64) {
 	const most, piece, page = 128 << 20, 32 << 10, 4 << 10
-	if m.NextGC <= m.HeapAlloc {
-		return
-	}
-	for left := int64(part * float64(min(m.NextGC-m.HeapAlloc, most))); left > 0; left -= piece {
+	for left := int64(min(bytes, most)); left > 0; left -= piece {
 		garbage = make([]byte, piece)
 		for i := 0; i < piece; i += page { // new memory is zero, and only used when it is written
 			garbage[i] = 1

@@ -26,7 +26,7 @@ func (r *run) letRun(ctx context.Context, cs *runCase, seats []*seat, block int)
 	r.lap("letting run")
 }
 
-// letRunOne does so with one: for twelve batches, after four, and a collection if it allocates; if
+// letRunOne does so with one: for eight batches, after two, and a collection if it allocates; if
 // these would meet another, until whole cycles of collections have ended.
 func (r *run) letRunOne(ctx context.Context, s *seat) {
 	bytes, world := s.allocates(), r.rec.Run.World
@@ -34,7 +34,7 @@ func (r *run) letRunOne(ctx context.Context, s *seat) {
 		return
 	}
 	cycle := float64(world.LiveHeap) * float64(world.GOGC) / 100 / float64(bytes) // in batches, and less than twice that
-	batches, turns, cycles := 16, 1, bytes >= fastAllocated || cycle <= 20
+	batches, turns, cycles := 10, 1, bytes >= fastAllocated || cycle <= 20
 	if cycles {
 		batches, turns = 8, 1+int(cycle/2)
 	}
@@ -54,7 +54,7 @@ func (r *run) letRunOne(ctx context.Context, s *seat) {
 	}
 	s.series.WitnessLeastNS = AtBest(parts)
 	if !cycles {
-		parts = parts[len(parts)/4:] // the first quarter finds out where its memory is
+		parts = parts[len(parts)/5:] // the first fifth finds out where its memory is
 	} else if s.series.CollectionBytes == 0 {
 		parts = nil
 	}

@@ -33,6 +33,7 @@ type request struct {
 	N        int    `json:"n,omitempty"`
 	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
+	GOGC     int    `json:"gogc,omitempty"` // open: nothing was collected before
 	Bytes    int64  `json:"bytes,omitempty"`
 	Collect  bool   `json:"collect,omitempty"` // plain: garbage, before it
 }

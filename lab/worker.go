@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,6 +96,10 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	e, ok := entry(w.suites, r.Row)
 	if !ok {
 		return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
+	}
+	if r.GOGC > 0 {
+		debug.SetGCPercent(r.GOGC)
+		os.Setenv("GOGC", strconv.Itoa(r.GOGC)) // of its own children
 	}
 	w.goroutines = runtime.NumGoroutine()
 	instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})

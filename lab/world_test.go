@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // empty is a contender that does nothing.
@@ -115,5 +116,30 @@ func TestPopulate(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown < 15<<20 || grown > 20<<20 {
 		t.Errorf("16 MB take %d bytes of heap", grown)
+	}
+}
+
+// To set a worker up takes two collections and one as it is opened: a block begins the sooner.
+func TestWorkersHardlyCollect(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=memory")
+	r := &run{Conductor: testConductor(t), rec: rec}
+	child, err := r.process(t.Context(), &entries[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Kill()
+	if _, err := r.ready(t.Context(), child, &entries[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []request{{Op: opWarm, N: 100}, {Op: opPlain, N: 100, Pieces: 2}} {
+		answer, err := child.ask(t.Context(), q, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range answer.Parts {
+			if part.Cycle == 0 || part.Cycle > 3 {
+				t.Fatalf("%d collections", part.Cycle)
+			}
+		}
 	}
 }
