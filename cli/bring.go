@@ -156,9 +156,8 @@ func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessag
 const (
 	// toFirstTable is how long the command takes, from its start to the first table.
 	toFirstTable = 2 * time.Minute
-	// shortestLook is enough for the blocks that intervals need, of some 30 rows that encode and as
-	// many that decode.
-	shortestLook = 45 * time.Second
+	// shortestLook is enough for the blocks that intervals need, of the rows of a first look.
+	shortestLook = time.Minute
 )
 
 // lookAfter is the budget for measuring, once reading, building and proving have taken so long.

@@ -165,7 +165,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if err != nil {
 		return err
 	}
-	if entries, err = p.choose(cmd, entries, patterns, false); err != nil {
+	if entries, err = p.choose(cmd, entries, lab.Choice{Patterns: patterns, Budget: flags.budget}); err != nil {
 		return err
 	}
 	var both sides
@@ -247,7 +247,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if entries, err = p.choose(cmd, entries, rec.Run.Patterns, true); err != nil {
+	if entries, err = p.choose(cmd, entries, lab.Choice{Patterns: rec.Run.Patterns, Resumed: true}); err != nil {
 		return err
 	}
 	if err := record.Reserve(name); err != nil {

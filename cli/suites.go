@@ -68,10 +68,10 @@ func again(cmd *cobra.Command) string {
 }
 
 // choose has each suite look at its part of what is to be measured.
-func (p program) choose(cmd *cobra.Command, entries []lab.Entry, patterns []string, resumed bool) ([]lab.Entry, error) {
+func (p program) choose(cmd *cobra.Command, entries []lab.Entry, of lab.Choice) ([]lab.Entry, error) {
 	var chosen []lab.Entry
 	for _, suite := range p.suites {
-		c := &lab.Choice{Patterns: patterns, Resumed: resumed}
+		c := new(of)
 		for _, e := range entries {
 			if e.Stage == suite.Stage {
 				c.Entries = append(c.Entries, e)
@@ -90,7 +90,7 @@ func (p program) choose(cmd *cobra.Command, entries []lab.Entry, patterns []stri
 	if len(chosen) == 0 {
 		return nil, hinted(errors.New("nothing is left to be measured"), "`postage list` shows all rows")
 	}
-	if resumed {
+	if of.Resumed {
 		return entries, nil // in the record's order
 	}
 	return chosen, nil

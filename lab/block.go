@@ -165,9 +165,12 @@ const proofBatches = 50
 // ready has a contender's process set the contender up and prove it, and then make what lives in
 // its heap.
 func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
-	q := request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed, GOGC: r.later(e)}
+	world, q := r.rec.Run.World, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}
+	if world != nil && inWorld(*e) && e.Build == nil { // a side's program may not know of it
+		q.GOGC = world.GOGC
+	}
 	answer, err := child.ask(ctx, q, max(r.setUpPatience(), proofBatches*e.Case.Batch))
-	if world := r.rec.Run.World; err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
+	if err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
 		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
 	}
 	return answer, err

@@ -48,8 +48,15 @@ func Stages(suites []Suite) []cost.Stage {
 type Choice struct {
 	Entries  []Entry  // those of the suite; it may leave some out
 	Patterns []string // which selected them, none for a first look
-	Resumed  bool     // the run is resumed: none of the entries may be left out
-	Note     string   // what to tell the user, set by the suite
+	Budget   time.Duration
+	Resumed  bool   // the run is resumed: none of the entries may be left out
+	Note     string // what to tell the user, set by the suite
+}
+
+// Needs is a budget, in half minutes, that has time for an interval of each row, and a quarter more.
+func (c *Choice) Needs() time.Duration {
+	block := estimated(c.Entries, fewestRounds) + time.Duration(len(c.Entries))*letRunBatches*batchTarget
+	return (block * time.Duration(looks[0]) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
 }
 
 // Case is one piece of work that its contenders do alike.

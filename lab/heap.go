@@ -45,7 +45,7 @@ func (w *worker) Collect(_ context.Context, part float64) error {
 	var m runtime.MemStats
 	percent := debug.SetGCPercent(-1)
 	runtime.ReadMemStats(&m)
-	allocate(float64(m.HeapAlloc) * float64(max(0, percent)) / 100)
+	allocate(float64(m.HeapAlloc) * float64(percent) / 100)
 	debug.SetGCPercent(percent)
 	runtime.GC()
 	runtime.ReadMemStats(&m)

@@ -34,7 +34,7 @@ func (r *run) letRunOne(ctx context.Context, s *seat) {
 		return
 	}
 	cycle := float64(world.LiveHeap) * float64(world.GOGC) / 100 / float64(bytes) // in batches, and less than twice that
-	batches, turns, cycles := 10, 1, bytes >= fastAllocated || cycle <= 20
+	batches, turns, cycles := letRunBatches, 1, bytes >= fastAllocated || cycle <= 20
 	if cycles {
 		batches, turns = 8, 1+int(cycle/2)
 	}
@@ -76,8 +76,8 @@ func ofCycles(parts []Part) ([]Part, uint64) {
 }
 
 // Parts are short, as bursts are in which other guests slow a processor. What batches allocate at
-// least for garbage to be most of what they have in common, and to matter.
-const partsOfBatch, fastAllocated, leastLetRun = 32, 768 << 10, 64 << 10
+// least for garbage to be most of what they have in common, and to matter; how many are let run.
+const partsOfBatch, fastAllocated, leastLetRun, letRunBatches = 32, 768 << 10, 64 << 10, 10
 
 // allocates is how many bytes its batches do, in the middle, -1 for one that is not let run.
 func (s *seat) allocates() int64 {

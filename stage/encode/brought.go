@@ -69,7 +69,7 @@ func (msg *message[M]) counted() error {
 // something of its samples say so.
 func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) (lab.Suite, Traffic) {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: packedOnes.leave, Brought: true}
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: chooseBrought, Brought: true}
 	suite.Figures.PerMillion = true
 	suite.Cases = casesOf(msg, rows)
 	for i := range suite.Cases {
@@ -82,6 +82,21 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 		c.Baseline = baselineOf(c, brought.Baseline, c.Baseline, "codec=json")
 	}
 	return suite, trafficOf(msg, brought, rows, suite.Cases)
+}
+
+// chooseBrought leaves out what no pattern asks for: packed messages, and, where there is no time for
+// an interval of each row, what the first look of postage's own messages does not have.
+func chooseBrought(c *lab.Choice) error {
+	if err := packedOnes.leave(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
+		return err
+	}
+	if rows, need := len(c.Entries), c.Needs(); need > c.Budget {
+		c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
+			return e.Role == record.RoleContender && !slices.Contains(firstLook, e.Contender.Name)
+		})
+		c.Note = strings.TrimPrefix(fmt.Sprintf("%s\nencode: %d of %d rows; all with --budget %v", c.Note, len(c.Entries), rows, need), "\n")
+	}
+	return nil
 }
 
 // trafficOf is a brought message for other stages, by the codecs that can both encode and decode
