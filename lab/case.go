@@ -53,7 +53,7 @@ type Choice struct {
 	Note     string // what to tell the user, set by the suite
 }
 
-// Needs is a budget, in half minutes, that has time for an interval of each row, and a quarter more.
+// Needs is a budget, in half minutes, for an interval of each row, with a quarter more.
 func (c *Choice) Needs() time.Duration {
 	block := estimated(c.Entries, fewestRounds) + time.Duration(len(c.Entries))*letRunBatches*batchTarget
 	return (block * time.Duration(looks[0]) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
