@@ -16,6 +16,7 @@ type Costed struct {
 	// Group names the rows that allocate alike, the same code twice: what a byte costs to collect
 	// is one figure for them.
 	Group string
+	Code  string // of a group that is not all the same code: that of the row
 	// Bytes in so many objects that an operation allocates; Ops are the operations of a batch.
 	Bytes, Objects, Ops float64
 	Blocks              []CostedBlock // one a block of the case, empty where the row was not in it
@@ -59,13 +60,16 @@ type factors struct{ powers, usual, prices []float64 }
 //     factor of each group's own.
 func NewCosts(rows []Costed) *Costs {
 	c, blocks, cycles, leasts := &Costs{rows: rows}, 0, []float64(nil), []float64(nil)
+	each := map[string][]float64{} // of the same code: a control may meet quiet moments that its row does not
 	for _, r := range rows {
-		var each []float64
+		code := cmp.Or(r.Code, r.Group)
 		for _, b := range r.Blocks {
-			each, cycles, leasts = append(each, b.Each...), append(cycles, b.Cycle), append(leasts, b.Least)
+			each[code], cycles, leasts = append(each[code], b.Each...), append(cycles, b.Cycle), append(leasts, b.Least)
 		}
-		c.quiet = append(c.quiet, FastestTenth(each))
 		blocks = max(blocks, len(r.Blocks))
+	}
+	for _, r := range rows {
+		c.quiet = append(c.quiet, FastestTenth(each[cmp.Or(r.Code, r.Group)]))
 	}
 	unknown := func(v float64) bool { return v == 0 }
 	c.cycle, c.least = Median(slices.DeleteFunc(cycles, unknown)), FastestTenth(slices.DeleteFunc(leasts, unknown))

@@ -434,6 +434,25 @@ func TestOneQuietBlock(t *testing.T) {
 	}
 }
 
+// Where a row is slowed in all of its batches, and a control of the same code is not, the row costs
+// what its control does.
+func TestQuietOfControl(t *testing.T) {
+	rows := []stats.Costed{{Group: "base", Ops: 1}, {Group: "base", Ops: 1}, {Group: "row", Ops: 1}}
+	for n := range 6 {
+		for i, quiet := range []float64{1070, 1000, 500} {
+			b := stats.CostedBlock{Each: []float64{quiet * (1 + 0.001*float64(n)), 1.7 * quiet, 1.8 * quiet}}
+			b.Fast, b.CPU = quiet, b.Each
+			rows[i].Blocks = append(rows[i].Blocks, b)
+		}
+	}
+	c := stats.NewCosts(rows)
+	for i, want := range []float64{1, 1, 0.5} {
+		if got := math.Exp(stats.Paired(c.Differences(i, 0, nil, nil), 0.05).Value); math.Abs(got/want-1) > 0.01 {
+			t.Errorf("row %d: %.3f of the baseline, want %.3f", i, got, want)
+		}
+	}
+}
+
 // Where blocks are noisy, and tell that a row is the faster the more others slow the processor, it
 // is still slowed.
 func TestPowersOfNoise(t *testing.T) {

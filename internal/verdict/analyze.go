@@ -35,8 +35,7 @@ type CaseResult struct {
 // BlockValues are the logarithms of a row's quantity as a multiple of another's of the case, one
 // for each of the blocks that have both: of costs, or of wall time.
 func (c *CaseResult) BlockValues(r, base *Result) []float64 {
-	p := c.figured.pair(r.Row, base.Row)
-	return p.values()
+	return c.figured.pair(r.Row, base.Row).values()
 }
 
 // Compare is a row compared with another of the case; nil where no block has both.
@@ -90,14 +89,9 @@ type Result struct {
 func Analyze(rec *record.Record) *Analysis {
 	a := &Analysis{Warnings: slices.Clone(rec.Run.Warnings)}
 	for _, name := range rec.Cases() {
-		a.Cases = append(a.Cases, AnalyzeCase(rec, name))
-	}
-	for _, c := range a.Cases {
-		for _, w := range []string{c.doubt(), c.disagreement()} {
-			if w != "" {
-				a.Warnings = append(a.Warnings, w)
-			}
-		}
+		c := AnalyzeCase(rec, name)
+		a.Cases = append(a.Cases, c)
+		a.Warnings = append(a.Warnings, slices.DeleteFunc([]string{c.doubt(), c.disagreement()}, func(w string) bool { return w == "" })...)
 	}
 	return a
 }
@@ -266,8 +260,7 @@ func (f *figured) figures(row *record.Row) *Result {
 	result.NSOp = new(*result.WallOp)
 	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
 	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
-	result.Metrics = map[string]float64{}
-	maps.Copy(result.Metrics, row.Metrics)
+	result.Metrics = maps.Collect(maps.All(row.Metrics))
 	if cpu := finite(each(func(s *record.Series) float64 { return stats.Median(s.CPUNSPerOp(row.N)) })); len(cpu) > 0 {
 		result.Metrics[record.ClientCPU] = stats.Median(cpu)
 	}

@@ -46,6 +46,9 @@ func newFigured(rec *record.Record, name string) *figured {
 // costed is what the blocks say of a row's cost.
 func costed(row *record.Row, group string, blocks []*record.Block) stats.Costed {
 	c := stats.Costed{Group: group, Ops: float64(max(1, row.N)), Blocks: make([]stats.CostedBlock, len(blocks))}
+	if row.OldOf != "" {
+		c.Code = row.Name
+	}
 	var bytes, objects []float64
 	for i, block := range blocks {
 		s := block.Of(row.Name)
@@ -101,8 +104,8 @@ type pair struct {
 	layouts         []int // of the blocks' programs
 }
 
-func (f *figured) pair(row, base *record.Row) pair {
-	p := pair{figured: f, row: row, base: base}
+func (f *figured) pair(row, base *record.Row) *pair {
+	p := &pair{figured: f, row: row, base: base}
 	for i, block := range f.blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
 			p.series, p.against = append(p.series, s), append(p.against, b)
