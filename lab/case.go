@@ -46,11 +46,11 @@ func Stages(suites []Suite) []cost.Stage {
 // Choice is what a run is about to measure of a suite. An error ends the run before anything
 // is measured.
 type Choice struct {
-	Entries  []Entry  // those of the suite; it may leave some out
-	Patterns []string // which selected them, none for a first look
-	Budget   time.Duration
-	Resumed  bool   // the run is resumed: none of the entries may be left out
-	Note     string // what to tell the user, set by the suite
+	Entries  []Entry       // those of the suite; it may leave some out
+	Patterns []string      // which selected them, none for a first look
+	Budget   time.Duration // of the run, 0 if it does not matter
+	Resumed  bool          // the run is resumed: none of the entries may be left out
+	Note     string        // what to tell the user, set by the suite
 }
 
 // Needs is a budget, in half minutes, for an interval of each row, with a quarter more.

@@ -90,7 +90,7 @@ func chooseBrought(c *lab.Choice) error {
 	if err := packedOnes.leave(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
 		return err
 	}
-	if rows, need := len(c.Entries), c.Needs(); need > c.Budget {
+	if rows, need := len(c.Entries), c.Needs(); c.Budget > 0 && need > c.Budget {
 		c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
 			return e.Role == record.RoleContender && !slices.Contains(firstLook, e.Contender.Name)
 		})
