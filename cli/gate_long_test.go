@@ -24,6 +24,10 @@ import (
 // POSTAGE_LONG=hours; docs/evidence/method.md has its figures for one machine. Nothing else may be
 // running. go test -artifacts keeps the records.
 func TestGateOnRealRuns(t *testing.T) {
+	// Short tests find out, too, that there is no longer what it replaces.
+	if text, err := os.ReadFile(filepath.Join(repository, "stage/encode/msgp.go")); err != nil || !strings.Contains(string(text), oneEncoding) {
+		t.Fatalf("stage/encode/msgp.go has no %q: %v", oneEncoding, err)
+	}
 	if os.Getenv("POSTAGE_LONG") != "hours" {
 		t.Skip("measures for 25 minutes: POSTAGE_LONG=hours, and -timeout 60m")
 	}
@@ -86,22 +90,22 @@ func TestGateOnRealRuns(t *testing.T) {
 
 // msgp's encoding, and one that encodes every 19th message twice: in turn all of the corpus.
 const (
-	oneEncoding = `					for range n {
-						if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
-							return err
-						}
-					}`
-	encodingMore = `					for range n {
-						m := P(r.value())
-						if turn++; turn%19 == 0 {
-							if r.out, err = m.MarshalMsg(r.out[:0]); err != nil {
-								return err
-							}
-						}
+	oneEncoding = `				for range n {
+					if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
+						return err
+					}
+				}`
+	encodingMore = `				for range n {
+					m := P(r.value())
+					if turn++; turn%19 == 0 {
 						if r.out, err = m.MarshalMsg(r.out[:0]); err != nil {
 							return err
 						}
-					}`
+					}
+					if r.out, err = m.MarshalMsg(r.out[:0]); err != nil {
+						return err
+					}
+				}`
 )
 
 // unrelatedFunction is a file with a function that the linker keeps, of a size of its own, in a
@@ -172,9 +176,11 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if err := source.Close(); err != nil {
-			r.Fatal(err)
-		}
+		defer func() {
+			if err := source.Close(); err != nil { // with the builds
+				r.Error(err)
+			}
+		}()
 		builds = append(builds, b)
 	}
 	took := time.Since(begun)
