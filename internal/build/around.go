@@ -10,7 +10,7 @@ import (
 
 // elsewhere matches a path in a go.mod or go.work that may lead out of the repository, as git grep
 // prints it: commit, file and line.
-var elsewhere = regexp.MustCompile(`(?m)^[^:]*:(.*):(?:=>|use)?\s*(\S+)$`)
+var elsewhere = regexp.MustCompile(`(?m)^[^:]*:(.*):\s*(?:=>|use)?\s*(\S+)$`)
 
 // lookAround finds what the revision's code is built with besides itself: the workspace of the
 // working tree, unless each commit has its own, and folders that replace modules.
@@ -26,7 +26,7 @@ func (s *Source) lookAround(ctx context.Context) (err error) {
 		s.reach(filepath.Dir(s.work))
 	}
 	// git grep fails if it finds nothing.
-	list, _ := Output(ctx, s.top, "git", "grep", "-E", "-o", `(=>|use|^)[[:space:]]*(\.\.|/[^/])[^[:space:]]*`, s.Commit, "--", "*go.mod", "*go.work")
+	list, _ := Output(ctx, s.top, "git", "grep", "-E", "-o", `(=>|^[[:space:]]*use[[:space:]]|^)[[:space:]]*(\.\.|/[^/])[^[:space:]]*`, s.Commit, "--", "*go.mod", "*go.work")
 	for _, m := range elsewhere.FindAllStringSubmatch(list, -1) {
 		if filepath.IsAbs(m[2]) {
 			s.shared = true // at the same place for both sides

@@ -507,3 +507,40 @@ func TestInterruptedBuild(t *testing.T) {
 		_ = exec.Command("kill", id).Run()
 	}
 }
+
+// What a build takes from beside the repository is named by paths that lead there, and not by
+// modules whose names end in "use", such as those of clipperhouse: only what no commit determines is
+// not kept.
+func TestTakenFromBeside(t *testing.T) {
+	for text, shared := range map[string]bool{
+		"require (\n\tgithub.com/clipperhouse/displaywidth v0.10.0 // indirect\n)\n": false,
+		"require github.com/clipperhouse/uax29/v2 v2.6.0\n":                          false,
+		"replace example.org/a => ./a\n":                                             false,
+		"replace example.org/a => ../a\n":                                            false,
+		"replace example.org/a => ../../a\n":                                         true,
+		"replace example.org/a => /elsewhere/a\n":                                    true,
+		"use ../../a\n":              true,
+		"use (\n\t../../a\n\t.\n)\n": true,
+		"use /elsewhere/a\n":         true,
+		"use (\n\t./a\n)\n":          false,
+	} {
+		module, git := repository(t)
+		name := "go.mod"
+		if strings.HasPrefix(text, "use") {
+			name = "go.work"
+		}
+		write(t, module, name, "go 1.24\n\n"+text)
+		git("add", ".")
+		git("commit", "-q", "-m", "second")
+		source, err := Revision(t.Context(), module, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if source.shared != shared {
+			t.Errorf("%s: %q: taken from beside: %v", name, text, source.shared)
+		}
+		if err := source.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
