@@ -509,8 +509,7 @@ func TestInterruptedBuild(t *testing.T) {
 }
 
 // What a build takes from beside the repository is named by paths that lead there, and not by
-// modules whose names end in "use", such as those of clipperhouse: only what no commit determines is
-// not kept.
+// modules whose names have "use" before a slash, such as those of clipperhouse.
 func TestTakenFromBeside(t *testing.T) {
 	for text, shared := range map[string]bool{
 		"require (\n\tgithub.com/clipperhouse/displaywidth v0.10.0 // indirect\n)\n": false,
