@@ -106,7 +106,7 @@ func TestCosts(t *testing.T) {
 func TestSlowedRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 3))
 	const comparisons, blocks, rounds = 200, 6, 9
-	missed, width := 0, 0.0
+	missed, widths := 0, []float64(nil)
 	for range comparisons {
 		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
 		for range blocks {
@@ -134,9 +134,10 @@ func TestSlowedRounds(t *testing.T) {
 		if truth := math.Log(1.05); c.Low > truth || c.High < truth {
 			missed++
 		}
-		width += (c.High - c.Low) / 2 / comparisons
+		widths = append(widths, (c.High-c.Low)/2)
 	}
-	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.015 {
+	width := stats.Median(widths)
+	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.013 {
 		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
 }
@@ -249,7 +250,7 @@ func TestFewPieces(t *testing.T) {
 func TestFewSlowedRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 4))
 	const comparisons, blocks, rounds = 200, 6, 5
-	missed, width := 0, 0.0
+	missed, widths := 0, []float64(nil)
 	for range comparisons {
 		rows := []stats.Costed{{Group: "one", Ops: 1}, {Group: "two", Ops: 1}}
 		for range blocks {
@@ -270,8 +271,9 @@ func TestFewSlowedRounds(t *testing.T) {
 		if truth := math.Log(1.05); c.Low > truth || c.High < truth {
 			missed++
 		}
-		width += (c.High - c.Low) / 2 / comparisons
+		widths = append(widths, (c.High-c.Low)/2)
 	}
+	width := stats.Median(widths)
 	if t.Logf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width); missed > 20 || width > 0.025 {
 		t.Errorf("missed %d of %d, ±%.2f%%", missed, comparisons, 100*width)
 	}
@@ -431,6 +433,23 @@ func TestOneQuietBlock(t *testing.T) {
 	}
 	if c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05); c.High-c.Low < 0.02 {
 		t.Errorf("%+.2f%% to %+.2f%%", 100*c.Low, 100*c.High)
+	}
+}
+
+// Where other guests slow nearly all batches of one row, so that one block tells, it is known to a
+// factor only: the batches are of a run of the same code twice, of which a gate said 1.38 to 1.95.
+func TestHardlyQuiet(t *testing.T) {
+	rows := []stats.Costed{{Group: "new", Ops: 1}, {Group: "old", Ops: 1}}
+	for i, blocks := range [][][]float64{
+		{{4366, 2241, 2644, 4491, 4506, 5033}, {4637, 4582, 4081, 2368}, {2930, 3842, 3623, 3825}, {4316, 4504, 4193, 4491}, {4359, 4437, 2945, 4157}, {3774, 4400, 2381, 4322}, {3519, 4541, 2171, 3607}},
+		{{2311, 2070, 2083, 4140, 2065, 4112}, {4590, 4185, 4222, 4217}, {4510, 4195, 4008, 3610}, {4522, 4590, 4350, 4305}, {3789, 2080, 2109, 3749}, {3646, 2224, 2189, 4344}, {4491, 2178, 3053, 3574}},
+	} {
+		for _, each := range blocks {
+			rows[i].Blocks = append(rows[i].Blocks, stats.CostedBlock{Each: each, CPU: each, Fast: slices.Min(each)})
+		}
+	}
+	if c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05); c.Low > 0 || c.High < 0 {
+		t.Errorf("%.3f to %.3f", math.Exp(c.Low), math.Exp(c.High))
 	}
 }
 
