@@ -55,8 +55,7 @@ type Choice struct {
 
 // Needs is a budget, in half minutes, for an interval of each row, with a quarter more.
 func (c *Choice) Needs() time.Duration {
-	block := estimated(c.Entries, fewestRounds) + time.Duration(len(c.Entries))*letRunBatches*batchTarget
-	return (block * time.Duration(looks[0]) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
+	return (time.Duration(looks[0]) * (estimated(c.Entries, fewestRounds) + time.Duration(len(c.Entries))*letRunBatches*batchTarget) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
 }
 
 // Case is one piece of work that its contenders do alike.

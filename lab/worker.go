@@ -9,7 +9,6 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	}
 	if r.GOGC > 0 {
 		debug.SetGCPercent(r.GOGC)
-		os.Setenv("GOGC", strconv.Itoa(r.GOGC)) // of its own children
+		os.Setenv("GOGC", fmt.Sprint(r.GOGC)) // of its own children
 	}
 	w.goroutines = runtime.NumGoroutine()
 	instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})

@@ -16,7 +16,7 @@ type Costed struct {
 	// Group names the rows that allocate alike, the same code twice: what a byte costs to collect
 	// is one figure for them.
 	Group string
-	Code  string // of a group that is not all the same code: that of the row
+	Code  string // names rows of a group that are the same code, "" if all are
 	// Bytes in so many objects that an operation allocates; Ops are the operations of a batch.
 	Bytes, Objects, Ops float64
 	Blocks              []CostedBlock // one a block of the case, empty where the row was not in it
@@ -136,9 +136,11 @@ func (c *Costs) widen(values []float64, row, other int) {
 	}
 	mean, times := stats.Mean(present), math.Pow(float64(len(present)-1)/float64(max(1, telling-1)), 1.5)
 	apart := math.Ln2 * math.Sqrt(float64(len(present))) * float64(max(0, 2-telling))
-	middle := apart * float64(len(values)%2) / float64(len(values))
+	middle := apart * float64(len(present)%2) / float64(max(1, len(present)))
 	for b, v := range values {
-		values[b], apart = mean+(v-mean)*times+apart-middle, -apart
+		if values[b] = mean + (v-mean)*times + apart - middle; !math.IsNaN(v) {
+			apart = -apart
+		}
 	}
 }
 

@@ -448,8 +448,17 @@ func TestHardlyQuiet(t *testing.T) {
 			rows[i].Blocks = append(rows[i].Blocks, stats.CostedBlock{Each: each, CPU: each, Fast: slices.Min(each)})
 		}
 	}
-	if c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05); c.Low > 0 || c.High < 0 {
+	c := stats.Paired(stats.NewCosts(rows).Differences(0, 1, nil, nil), 0.05)
+	if c.Low > 0 || c.High < 0 {
 		t.Errorf("%.3f to %.3f", math.Exp(c.Low), math.Exp(c.High))
+	}
+	// Blocks that the row sits out do not move the estimate.
+	for i := range rows {
+		rows[i].Blocks = slices.Insert(rows[i].Blocks, 1, stats.CostedBlock{})
+	}
+	values := slices.DeleteFunc(stats.NewCosts(rows).Differences(0, 1, nil, nil), math.IsNaN)
+	if of := stats.Paired(values, 0.05); math.Abs(of.Value-c.Value) > 0.01 {
+		t.Errorf("%.3f with a block without the row, %.3f without", math.Exp(of.Value), math.Exp(c.Value))
 	}
 }
 
