@@ -2,9 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -66,9 +70,6 @@ func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
 	}
 	return lab.Suite{}
 }
-
-// calibrationFile begins the name of what is kept of a calibration; the stage follows.
-const calibrationFile = "calibration-"
 
 // calibrationPattern begins what a calibration's record says it is of; the stage follows.
 const calibrationPattern = "doctor --calibrate --stage "
@@ -150,7 +151,7 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 	if err != nil || interrupted != nil {
 		return errors.Join(interrupted, err)
 	}
-	return keep(calibrationFile+stage, &rec.Machine, calibrationLine(rec, found))
+	return keep(stage, &rec.Machine, calibrationLine(rec, found))
 }
 
 // printCalibration prints what the calibration in a record found.
@@ -246,8 +247,40 @@ func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine)
 			continue
 		}
 		said[e.Stage] = true
-		if line, ok := kept[string](calibrationFile+e.Stage, m); ok {
+		if line, ok := kept(e.Stage, m); ok {
 			say(cmd, "calibrated: %s", line)
 		}
 	}
+}
+
+// keptCalibration is what is kept of a stage's calibration, and the machine that it is of.
+type keptCalibration struct{ Machine, Found string }
+
+// keptFile is where it is kept: beside the runs.
+func keptFile(stage string) string {
+	return filepath.Join(filepath.Dir(runsFolder), "calibration-"+stage+".json")
+}
+
+func keep(stage string, m *record.Machine, found string) error {
+	text, err := json.Marshal(keptCalibration{m.Identity(), found})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(keptFile(stage)), 0o777); err != nil {
+		return err
+	}
+	return writeFile(keptFile(stage), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// kept is what was kept of the machine, if anything was.
+func kept(stage string, m *record.Machine) (found string, ok bool) {
+	var c keptCalibration
+	text, err := os.ReadFile(keptFile(stage))
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Machine != m.Identity() || c.Found == "" {
+		return "", false
+	}
+	return c.Found, true
 }

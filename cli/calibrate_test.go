@@ -49,15 +49,6 @@ func TestCalibrationOfARecord(t *testing.T) {
 	}
 }
 
-// doctor does one thing at a time, and prints JSON where it can.
-func TestDoctorDoesOneThing(t *testing.T) {
-	for _, args := range [][]string{{"--accuracy", "x", "--json"}, {"--between", "--json", "x", "y", "z"}, {"--between", "--calibrate"}, {"--accuracy", "x", "--calibrate"}} {
-		if code, _, stderr := command(append([]string{"doctor"}, args...)...); code != exitUsage || !strings.Contains(stderr, "none of the others can be") {
-			t.Errorf("%q: exit %d: %s", args, code, stderr)
-		}
-	}
-}
-
 // What a comparison cannot find is said with what it would take: half the slowdown takes four times
 // as long, or a little more because of the margin.
 func TestCalibrationLine(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 )
 
 func (p program) doctorCommand() *cobra.Command {
-	var calibrate, between, asJSON bool
+	var calibrate, asJSON bool
 	var comparisons int
-	var stage, saved, resume, accuracy string
+	var stage, saved, resume string
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -32,23 +32,9 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
   postage doctor --calibrate --comparisons 60
   postage doctor --calibrate --stage {stage}
   postage doctor --calibrate --resume FILE
-  postage doctor --calibrate --record FILE
-  postage doctor --accuracy FILE
-  postage doctor --between monday.txt tuesday.txt friday.txt`),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if between {
-				return nil
-			}
-			return cobra.NoArgs(cmd, args)
-		},
-		ValidArgsFunction: completeRuns,
+  postage doctor --calibrate --record FILE`),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if between {
-				return doctorBetween(cmd, args)
-			}
-			if accuracy != "" {
-				return p.accuracy(cmd, accuracy)
-			}
 			if !calibrate {
 				for _, flag := range []string{"comparisons", "budget", "stage", "resume", "record"} {
 					if cmd.Flags().Changed(flag) {
@@ -92,16 +78,11 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
 	f.StringVar(&resume, "resume", "", "continue the calibration in `file`, with its remaining budget or the one given")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
-	f.BoolVar(&between, "between", false, "find out by how much runs differ, from records of the same rows made hours apart; later runs add it to their intervals")
-	f.StringVar(&accuracy, "accuracy", "", "measure the costs in the record `file` again, each contender alone in a plain process, and say which intervals contain them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "stage"} {
 		cmd.MarkFlagsMutuallyExclusive("record", "resume", flag)
 	}
 	cmd.MarkFlagsMutuallyExclusive("record", "budget")
-	for _, flag := range []string{"calibrate", "json"} {
-		cmd.MarkFlagsMutuallyExclusive(flag, "between", "accuracy")
-	}
 	return cmd
 }
 

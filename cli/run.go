@@ -191,11 +191,6 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	}
 	say(cmd, "%s", plan.Describe(flags.budget))
 	rec.Machine.Go = cmp.Or(both.release, rec.Machine.Go)
-	if flags.one() { // sides that take turns differ in one run alone
-		var said string
-		rec.Run.Between, said = between(&rec.Machine)
-		say(cmd, "%s", said)
-	}
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
 	return p.measure(cmd, plan.All(), rec, out, &flags)
 }
