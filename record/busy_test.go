@@ -12,26 +12,24 @@ func TestBusy(t *testing.T) {
 		name                  string
 		value                 Value
 		cpu                   []int64 // of batches of 100 ns
-		fast                  int64   // a batch of pieces that nothing disturbed, 0 without pieces
 		load, steal, pressure float64
 		waited                float64 // -1 if not known
 		busy                  bool
 	}{
-		{"quiet", ValueCost, []int64{99, 100, 98}, 95, 0.2, 0, 0, 0.01, false},
-		{"slowed by other guests", ValueCost, []int64{99, 100, 98}, 75, 0.2, 0, 0, 0.01, true},
-		{"after a build", ValueCost, []int64{99, 100, 98}, 0, 4.3, 0, 12, 0.01, false},
-		{"others beside it", ValueCost, []int64{60, 100, 50}, 0, 0.2, 0, 0, 0.3, true},
-		{"collections on another processor", ValueCost, []int64{180, 90, 100}, 0, 0.2, 0, 0, 1. / 30, false},
-		{"waits for a server", ValueWall, []int64{10, 20, 10}, 0, 0.2, 0, 0, -1, false},
-		{"loaded, with a server", ValueWall, []int64{10, 20, 10}, 0, 1.1, 0, 0, -1, true},
-		{"stolen from, with a server", ValueWall, []int64{10, 20, 10}, 0, 0.2, 6, 0, -1, true},
-		{"no CPU time of one batch", ValueCost, []int64{100, 0, 100}, 0, 0.2, 0, 0, 0, false},
-		{"no CPU time", ValueCost, nil, 0, 0.2, 0, 11, -1, true},
+		{"quiet", ValueCost, []int64{99, 100, 98}, 0.2, 0, 0, 0.01, false},
+		{"after a build", ValueCost, []int64{99, 100, 98}, 4.3, 0, 12, 0.01, false},
+		{"others beside it", ValueCost, []int64{60, 100, 50}, 0.2, 0, 0, 0.3, true},
+		{"collections on another processor", ValueCost, []int64{180, 90, 100}, 0.2, 0, 0, 1. / 30, false},
+		{"waits for a server", ValueWall, []int64{10, 20, 10}, 0.2, 0, 0, -1, false},
+		{"loaded, with a server", ValueWall, []int64{10, 20, 10}, 1.1, 0, 0, -1, true},
+		{"stolen from, with a server", ValueWall, []int64{10, 20, 10}, 0.2, 6, 0, -1, true},
+		{"no CPU time of one batch", ValueCost, []int64{100, 0, 100}, 0.2, 0, 0, 0, false},
+		{"no CPU time", ValueCost, nil, 0.2, 0, 11, -1, true},
 	} {
 		rec := &Record{
 			Machine: Machine{Cores: 2, Load: &r.load, StealPercent: &r.steal, PressurePercent: &r.pressure},
 			Rows:    []Row{{Name: "a", Value: r.value}},
-			Blocks:  []Block{{Series: []Series{{Row: "a", WallNS: []int64{100, 100, 100}, CPUNS: r.cpu, FastNS: r.fast}}}},
+			Blocks:  []Block{{Series: []Series{{Row: "a", WallNS: []int64{100, 100, 100}, CPUNS: r.cpu}}}},
 		}
 		waited, ok := rec.Waited()
 		if !ok {

@@ -27,9 +27,6 @@ func busyText(rec *record.Record) string {
 	if waited, ok := rec.Waited(); ok {
 		signs = append(signs, fmt.Sprintf("batches waited %.0f%% of their time for a processor", 100*waited))
 	}
-	if slowed, ok := rec.Slowed(); ok {
-		signs = append(signs, fmt.Sprintf("they took %.2g times as long as where nothing slowed the processor", slowed))
-	}
 	return "This machine was busy: " + and(signs) + "; figures are rough."
 }
 
