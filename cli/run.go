@@ -29,13 +29,13 @@ import (
 type runFlags struct {
 	formFlags
 	sideFlags
+	worldFlags
 	budget    time.Duration
 	precision percent
 	seed      uint64
 	out       string
 	layouts   int
 	resume    string
-	cpu       int
 	gate      bool
 	list      bool
 	pools     poolFlags
@@ -87,6 +87,7 @@ interrupted.`,
   postage run {some} {part} --precision 0.5%
   postage run all --budget 1h --json > all.json
   postage run {case} --against main
+  postage run {case} --heap 64MB --gogc 200
   postage run {case} --vary GOTOOLCHAIN=go1.26.8,go1.27.0
   postage run --resume .postage/runs/latest`),
 		ValidArgsFunction: p.completePatterns,
@@ -102,19 +103,19 @@ interrupted.`,
 	flags.sideFlags.register(cmd)
 	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that each of two sides is built and measured in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
-	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default 1 for costs, and as many as there are processors beside a server)")
+	flags.worldFlags.register(cmd)
 	f.BoolVar(&flags.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
 	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	flags.pools.register(f)
-	for _, other := range []string{"against", "vary", "resume", "list"} {
+	for _, other := range []string{"against", "vary", "resume", "list", "heap", "gogc"} {
 		cmd.MarkFlagsMutuallyExclusive("kubernetes", other)
 	}
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
-		flagGroup{"What is measured, and how", "seed cpu against vary layouts list"},
+		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
 		flagGroup{"The record and the output", "out resume json markdown"},
 		flagGroup{"On Kubernetes", "kubernetes nodes image namespace host-network kubeconfig context"})
 	return cmd
@@ -122,6 +123,9 @@ interrupted.`,
 
 // checkRun finds flags of a run that cannot be, or not together.
 func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags) error {
+	if err := flags.worldFlags.parse(cmd); err != nil {
+		return err
+	}
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
@@ -129,10 +133,8 @@ func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.gate && flags.one() && flags.resume == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.cpu < 0:
-		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --vary, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || slices.ContainsFunc([]string{"seed", "cpu", "heap", "gogc", "precision"}, cmd.Flags().Changed)):
+		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --vary, --layouts, --seed, --cpu, --heap, --gogc or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
 		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
@@ -182,8 +184,11 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
 		return listText(cmd.OutOrStdout(), entries)
 	}
+	if err := flags.fits(&plan); err != nil {
+		return err
+	}
 	rec, out, err := newRun(plan, record.Run{
-		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
+		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, World: flags.world, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
 		Vary: both.vary, Warnings: both.told,
 	}, flags.out, "")
 	if err != nil {

@@ -14,25 +14,22 @@ import (
 
 func (p program) showCommand() *cobra.Command {
 	var flags formFlags
-	var priced pricing
 	var page pageFlags
 	cmd := &cobra.Command{
 		Use:   "show [RUN...]",
 		Short: "Print a saved run again, or make a page of some",
 		Long: `Prints the table of a saved run: a file, a name in ` + runsFolder + `, or the latest.
-Damaged records are refused, with the line and what was expected there. Costs can be
-priced for a process with another heap or GOGC, without measuring again.
+Damaged records are refused, with the line and what was expected there.
 
 With --html it makes one HTML file of one or more runs instead: who won, by how much, with
 plots and tables. It needs no network and no other file, and is complete without scripts.`,
 		Example: `  postage show
   postage show before.txt --json
-  postage show --heap 1GB --gogc 200
   postage show encode.txt seal.txt --html costs.html --open`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if page.file != "" {
-				return p.makePage(cmd, args, &page, &priced)
+				return p.makePage(cmd, args, &page)
 			}
 			if err := page.unused(cmd); err != nil {
 				return err
@@ -44,15 +41,11 @@ plots and tables. It needs no network and no other file, and is complete without
 			if err != nil {
 				return err
 			}
-			if err := priced.apply(cmd, rec); err != nil {
-				return err
-			}
 			return p.printRecord(cmd, rec, flags.form(cmd))
 		},
 	}
 	page.register(cmd)
 	flags.register(cmd, "html")
-	priced.register(cmd)
 	return cmd
 }
 

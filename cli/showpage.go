@@ -45,7 +45,7 @@ func (f *pageFlags) unused(cmd *cobra.Command) error {
 }
 
 // makePage makes a page of some runs, the latest for none.
-func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, priced *pricing) error {
+func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
 	for name, price := range map[string]float64{"rate": flags.prices.Rate, "cpu-hour": flags.prices.CPUHour, "gb": flags.prices.GB} {
 		if !(price >= 0) {
 			return fmt.Errorf("--%s %v: must not be less than 0", name, price)
@@ -58,10 +58,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags, 
 	if err != nil {
 		return err
 	}
-	for i, rec := range records {
-		if err := priced.apply(cmd, rec); err != nil {
-			return err
-		}
+	for i := range records {
 		if names[i] = cmp.Or(names[i], latestName); slices.Index(names, names[i]) < i {
 			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}

@@ -73,7 +73,6 @@ func TestNumbersThatAreNone(t *testing.T) {
 	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 6}
 	file := saved(t, t.TempDir(), "r.txt", made.Record())
 	for _, args := range [][]string{
-		{"show", file, "--garbage", "NaN"},
 		{"show", file, "--html", os.DevNull, "--rate", "-1"},
 		{"show", file, "--html", os.DevNull, "--cpu-hour", "NaN"},
 		{"show", file, "--html", os.DevNull, "--gb", "-0.1"},

@@ -21,8 +21,8 @@ import (
 func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record {
 	run.Version = record.Version
 	run.Rounds = plan.Rounds
-	if run.World == nil && slices.ContainsFunc(plan.All(), inWorld) {
-		world := record.DefaultWorld()
+	if slices.ContainsFunc(plan.All(), inWorld) {
+		world := *cmp.Or(run.World, new(record.DefaultWorld()))
 		world.Procs = cmp.Or(run.GOMAXPROCS, world.Procs)
 		run.World = &world
 	}

@@ -27,11 +27,16 @@ func (w *World) String() string {
 	return fmt.Sprintf("%s alive, GOGC=%d, %s", megabytes(w.LiveHeap), w.GOGC, words.Counted(w.Procs, "processor"))
 }
 
+// megabytes is a size as it was given: by powers of ten if it is a whole number of such megabytes.
 func megabytes(n int64) string {
-	if n >= 1<<30 {
-		return fmt.Sprintf("%.3g GB", float64(n)/(1<<30))
+	mb, gb := int64(1<<20), int64(1<<30)
+	if n%1e6 == 0 {
+		mb, gb = 1e6, 1e9
 	}
-	return fmt.Sprintf("%.3g MB", float64(n)/(1<<20))
+	if n >= gb {
+		return fmt.Sprintf("%.3g GB", float64(n)/float64(gb))
+	}
+	return fmt.Sprintf("%.3g MB", float64(n)/float64(mb))
 }
 
 // leastHeap is the heap, in bytes, below which a Go process does not collect, at GOGC=100

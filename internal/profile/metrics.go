@@ -41,8 +41,8 @@ func ReadCounters(r io.Reader) Counters {
 // Metrics are what servers say of the time in which they were profiled.
 type Metrics struct {
 	Cores float64 `json:"cores"`
-	// Garbage is the share of collections, and GarbageNS what collecting a byte takes, in ns: the
-	// price that `postage show --garbage` takes. nil if it is not exported.
+	// Garbage is the share of collections, and GarbageNS what collecting a byte takes, in ns. nil
+	// if it is not exported.
 	Garbage   *float64 `json:"garbage"`
 	GarbageNS *float64 `json:"garbage_ns_byte"`
 }

@@ -73,7 +73,7 @@ func pageFuncs() template.FuncMap {
 			return template.JS(text), err
 		},
 		"millionColumns": func() []string { return millionColumns },
-		"machine":        machineText, "self": selfText, "busy": busyText,
+		"machine":        machineText, "world": worldText, "self": selfText, "busy": busyText,
 		"sight":     func(r analyzed) string { return strings.Join(sight(r.Analysis, r.Record), " ") },
 		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
 		"here":      func(c Claim) []string { return c.measured() },

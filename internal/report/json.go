@@ -143,6 +143,7 @@ type (
 	jsonRecord struct {
 		Version  int             `json:"version"`
 		Machine  *record.Machine `json:"machine"`
+		World    *record.World   `json:"world"`
 		Seed     uint64          `json:"seed"`
 		Duty     *float64        `json:"duty"`
 		Partial  bool            `json:"partial"`
@@ -168,7 +169,7 @@ var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.Serve
 
 // recordJSON writes a record in its JSON form. Rows keep the record's order.
 func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
-	out := jsonRecord{Version: 3, Machine: &rec.Machine, Seed: rec.Run.Seed, Partial: !rec.Run.Complete, Warnings: a.Warnings}
+	out := jsonRecord{Version: 3, Machine: &rec.Machine, World: rec.Run.World, Seed: rec.Run.Seed, Partial: !rec.Run.Complete, Warnings: a.Warnings}
 	if self := rec.Run.Self; self != nil {
 		out.Duty = &self.Duty
 		out.Self = &jsonSelf{self.PeakBytes, rec.Run.Elapsed.Seconds()}

@@ -121,7 +121,7 @@ func metricsText(m *profile.Metrics) string {
 		text += ", garbage " + tenths(*m.Garbage)
 	}
 	if m.GarbageNS != nil {
-		text += fmt.Sprintf(", %.2g ns a byte allocated (`postage show --garbage %.2gns/B`)", *m.GarbageNS, *m.GarbageNS)
+		text += fmt.Sprintf(", %.2g ns a byte allocated", *m.GarbageNS)
 	}
 	return text + "."
 }

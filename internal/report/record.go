@@ -24,7 +24,11 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 	}
 	d := &doc{Form: form}
 	if form.Markdown {
-		d.printf("%s%s.\n\n", commandText(rec, stages), plain(machineText(rec)))
+		about := machineText(rec)
+		if world := worldText(rec); world != "" {
+			about += "; " + world
+		}
+		d.printf("%s%s.\n\n", commandText(rec, stages), plain(about))
 	}
 	if busy := busyText(rec); busy != "" && form.Markdown {
 		d.printf("**%s**\n\n", plain(busy))
@@ -184,22 +188,19 @@ func controlText(c *verdict.CaseResult) string {
 	return "control: none, since the baseline has no figures"
 }
 
-// WorldText says what process costs are of, "" if none were measured.
-func WorldText(rec *record.Record) string {
-	switch {
-	case rec.Priced != nil:
-		return "costs are CPU time, code and garbage, priced for a process with " + rec.Priced.String()
-	case rec.Run.World != nil:
-		return "costs are CPU time, code and garbage, of a process with " + rec.Run.World.String()
+// worldText says what process costs are of, "" if none were measured.
+func worldText(rec *record.Record) string {
+	if rec.Run.World == nil {
+		return ""
 	}
-	return ""
+	return "costs are CPU time of a process with " + rec.Run.World.String()
 }
 
 // footer says what the figures were measured with and what the instrument cost.
 func (d *doc) footer(rec *record.Record) {
 	if !d.Markdown {
 		d.note(machineText(rec))
-		d.note(WorldText(rec))
+		d.note(worldText(rec))
 	}
 	d.note(selfText(rec))
 	if rec.Run.Complete {
