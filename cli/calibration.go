@@ -42,7 +42,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 				found[i]++
 			}
 			covered.Of++
-			if row.Ratio.Contains(1 + by*row.CodeShare()) {
+			if row.Ratio.Contains(1 + by) {
 				covered.Count++
 			}
 		}

@@ -32,9 +32,9 @@ type costCase struct {
 	floor                string
 }
 
-// figure is of an operation: ns of code, bytes allocated, and the size of what it makes or reads, 0
-// if that is not known. within is the half-width of the interval as a part of the cost.
-type figure struct{ code, bytes, size, within float64 }
+// figure is of an operation: its cost in ns, bytes allocated, and the size of what it makes or
+// reads, 0 if that is not known. within is the half-width of the interval as a part of the cost.
+type figure struct{ cost, bytes, size, within float64 }
 
 // CostsOf takes the costs from a record: of its cases of encoding and decoding, and of Kubernetes'
 // serializers; of compression, what it adds to the same without; of storing, the client's CPU time.
@@ -56,7 +56,7 @@ func CostsOf(rec *record.Record, from string) *Costs {
 					name = firstOnSecond
 				}
 				one.rows[name] = x
-				if r.Row.Role == record.RoleFloor && (one.floor == "" || x.code < one.rows[one.floor].code) {
+				if r.Row.Role == record.RoleFloor && (one.floor == "" || x.cost < one.rows[one.floor].cost) {
 					one.floor = name
 				}
 			}
@@ -67,7 +67,7 @@ func CostsOf(rec *record.Record, from string) *Costs {
 				continue
 			}
 			for name, x := range one.rows {
-				one.rows[name] = figure{max(0, x.code-none.code), max(0, x.bytes-none.bytes), x.size, x.within}
+				one.rows[name] = figure{max(0, x.cost-none.cost), max(0, x.bytes-none.bytes), x.size, x.within}
 			}
 			one.floor = "pack=none"
 		}
@@ -101,12 +101,12 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.NSOp == nil || r.BytesOp == nil {
 		return x, false
 	}
-	x = figure{code: r.Metrics[record.ClientCPU], bytes: float64(*r.BytesOp), size: r.Metrics[record.EncodedBytes]}
+	x = figure{cost: r.Metrics[record.ClientCPU], bytes: float64(*r.BytesOp), size: r.Metrics[record.EncodedBytes]}
 	if packed := r.Metrics[record.PackedBytes]; packed > 0 {
 		x.size = packed
 	}
-	if r.CodeOp != nil {
-		x.code = *r.CodeOp
+	if r.Row.Value == record.ValueCost {
+		x.cost = r.NSOp.Value
 	}
 	if does == "encode" {
 		x.bytes += x.size
@@ -114,7 +114,7 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value; math.IsInf(x.within, 0) {
 		x.within = 0.1
 	}
-	return x, x.code > 0
+	return x, x.cost > 0
 }
 
 // ShippedCosts are those of a table that Postage brings.
@@ -132,7 +132,7 @@ func readCosts(r io.Reader) (*Costs, error) {
 			continue
 		}
 		one, name, x := costCase{rows: map[string]figure{}}, "", figure{within: 0.02}
-		if _, err := fmt.Sscan(lines.Text(), &one.stage, &one.does, &one.message, &name, &x.code, &x.bytes, &x.size); err != nil {
+		if _, err := fmt.Sscan(lines.Text(), &one.stage, &one.does, &one.message, &name, &x.cost, &x.bytes, &x.size); err != nil {
 			return nil, fmt.Errorf("costs: %q: %w", lines.Text(), err)
 		}
 		one.does = strings.TrimPrefix(one.does, "-")

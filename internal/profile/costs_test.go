@@ -93,7 +93,7 @@ func writeCosts(t *testing.T, keep func(contender string) bool) {
 		add(jsonCosts(t, "codec=json"))
 	}
 	var out bytes.Buffer
-	out.WriteString("# Stage, what it does, message, contender (* is the floor), ns of code, bytes, size.\n")
+	out.WriteString("# Stage, what it does, message, contender (* is the floor), ns, bytes, size.\n")
 	out.WriteString("# Written by: go test ./internal/profile -run TestShippedCosts -costs RECORD,...\n")
 	if err := all.write(&out, keep); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
 				does = "-"
 			}
 			x := one.rows[name]
-			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.code, x.bytes, x.size); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.cost, x.bytes, x.size); err != nil {
 				return err
 			}
 		}

@@ -54,7 +54,7 @@ type Total struct {
 
 // Predict adds to each site what the contenders of the table would save, the best first:
 //
-//	saves = code × (1 − ratio of code) + garbage × (1 − ratio of bytes) + what is sent
+//	saves = code × (1 − ratio of costs) + garbage × (1 − ratio of bytes) + what is sent
 //
 // The ratios are of the first of the costs that has the library and another one. If the bytes
 // become fewer, what is sent is the site's part of reading or writing them × (1 − ratio of sizes);
@@ -138,7 +138,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		}
 		now, ok1 := c.row(measured)
 		then, ok2 := c.rows[contender]
-		if !ok1 || !ok2 || now.code <= 0 {
+		if !ok1 || !ok2 || now.cost <= 0 {
 			continue
 		}
 		by := func(x figure) float64 {
@@ -146,13 +146,13 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 			if now.bytes > 0 {
 				bytes = x.bytes / now.bytes
 			}
-			return code*(1-x.code/now.code) + garbage*(1-bytes)
+			return code*(1-x.cost/now.cost) + garbage*(1-bytes)
 		}
 		base, sent := by(then), 0.0
 		switch more := then.size - now.size; {
 		case now.size == 0 || then.size == 0:
 		case more > 0:
-			sent = -code / now.code * more * s.byteSent()
+			sent = -code / now.cost * more * s.byteSent()
 		default:
 			sent = s.sending(site) * -more / now.size
 		}

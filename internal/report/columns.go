@@ -30,7 +30,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	bytes := func(r *verdict.Result) float64 { return float64(*r.BytesOp) }
 	per, unit := inUnits(c, whole, ns, "ns", "µs", "ms", "s")
 	perByte, byteUnit := inUnits(c, whole, bytes, "B", "kB", "MB", "GB")
-	quantity, ofCost := titled("time ", ""), any(func(r *verdict.Result) bool { return r.CodeOp != nil })
+	quantity, ofCost := titled("time ", ""), any(func(r *verdict.Result) bool { return r.Row.Value == record.ValueCost })
 	if ofCost {
 		quantity = "cost "
 	}
@@ -44,9 +44,6 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		figures(titled("ratio (95%)", "ratio (95% interval)"), func(r *verdict.Result) string { return ratioText(r, whole) }),
 	}
 	add := func(c result, keep kept) { columns = append(columns, c.when(keep)) }
-	if any(func(r *verdict.Result) bool { return r.Tail != nil }) {
-		add(figures("tail", func(r *verdict.Result) string { return known(r.Tail, ratio) }), ifWide)
-	}
 	packed := c.Rows[0].Metrics[record.PackedBytes] > 0
 	unless := func(keep kept) kept { // what there is room for beside the bandwidth below which it pays
 		if packed {
@@ -56,10 +53,6 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	}
 	add(texts("verdict", verdictText), always)
 	add(figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return known(r.FloorRatio, value) }), unless(always))
-	if ofCost {
-		add(figures("code", func(r *verdict.Result) string { return known(r.CodeOp, grouped) }), ifWide)
-		add(figures("garbage", func(r *verdict.Result) string { return known(r.GarbageOp, grouped) }), ifWide)
-	}
 	add(figures(byteUnit+"/op", func(r *verdict.Result) string { return figure(bytes(r) / perByte) }), unless(lastly))
 	add(figures(titled("allocs", "allocs/op"), func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }), unless(lastly))
 	wall := figures("wall "+unit+titled("", "/op"), func(r *verdict.Result) string {

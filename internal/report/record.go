@@ -57,7 +57,7 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 
 // legend says what the columns are that their titles do not explain.
 const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95% interval: CPU time, or wall time where a server answers. " +
-	"**±**: half the width of the 95% interval of the cost. **code** and **garbage**: its two parts. **tail**: the mean CPU time of all batches, divided by the cost. " +
+	"**±**: half the width of the 95% interval of the cost. " +
 	"**× floor**: the time as a multiple of the floor's, which does the least work possible."
 
 // commandText is the command that makes the record again, with the date and the commit that it was

@@ -53,14 +53,9 @@ type Result struct {
 	Blocks  int `json:"blocks"`
 	Batches int
 	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
-	// its multiple of the floor are of. It is CPU time, code and garbage; or wall time, where the
-	// row waits for a server.
+	// its multiple of the floor are of. It is the CPU time of the whole process, or wall time where
+	// the row waits for a server.
 	NSOp *Interval `json:"ns_op"`
-	// CodeOp and GarbageOp are its two parts, nil for wall time. Price is what a byte costs to
-	// collect, in ns.
-	CodeOp    *float64 `json:"code_ns_op"`
-	GarbageOp *float64 `json:"garbage_ns_op"`
-	Price     float64
 	// WallOp is the wall time of an operation, the median over the blocks.
 	WallOp *Interval `json:"wall_ns_op"`
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
@@ -70,9 +65,6 @@ type Result struct {
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
 	Wall *Comparison `json:"wall_ratio"`
-	// Tail is the mean CPU time over all batches as a multiple of the cost: 1.2 if it is a fifth
-	// more; nil for wall time.
-	Tail *float64 `json:"tail"`
 	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
 	FloorRatio *Interval
@@ -142,10 +134,9 @@ func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 		return
 	}
 	result.NSOp = result.NSOp.to(c.Baseline.NSOp.Value * ratio.Value)
-	if result.CodeOp == nil {
+	if result.Row.Value != record.ValueCost {
 		return
 	}
-	*result.CodeOp = result.NSOp.Value - *result.GarbageOp
 	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
 		result.Verdict = Undecided
 	}
@@ -202,14 +193,6 @@ func (c *CaseResult) Unmeasured() string {
 		}
 	}
 	return string(why)
-}
-
-// CodeShare is the part of a row's cost that is code, and not garbage: 1 for other quantities.
-func (r *Result) CodeShare() float64 {
-	if r.CodeOp == nil {
-		return 1
-	}
-	return *r.CodeOp / r.NSOp.Value
 }
 
 // Reason says why a row has no figures.
@@ -316,12 +299,7 @@ func Located(values []float64) *Interval {
 func (f *figured) cost(r *Result) {
 	place := f.place[r.Row.Name]
 	own := Compare(finite(f.costs.Levels(place, f.otherPrice(r.Row))), 0)
-	r.NSOp, r.Price = &own.Interval, f.price(r.Row)
-	garbage := r.Price * f.costs.Bytes(place)
-	r.CodeOp, r.GarbageOp = new(own.Value-garbage), &garbage
-	if f.rec.Priced == nil {
-		r.Tail = new(math.Exp(stats.Median(finite(f.costs.Means(place)))) / own.Value)
-	}
+	r.NSOp = &own.Interval
 	r.Metrics[record.ClientCPU] = own.Value
 }
 
