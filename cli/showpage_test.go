@@ -114,7 +114,7 @@ func TestReportOfAll(t *testing.T) {
 func everything(blocks int) *record.Record {
 	const rounds = 12
 	rng := rand.New(rand.NewPCG(7, 9))
-	plan := lab.Plan{Entries: lab.Entries(stage.Suites()), Rounds: rounds}
+	plan := lab.Plan{Entries: lab.Entries(stage.Suites())}
 	rec := lab.NewRecord(plan, record.Run{Seed: 7, Precision: 0.01, Complete: true}, record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test", Cores: 2, Go: "go1.26.0"})
 	cost := make([]float64, len(rec.Rows))
 	cases := map[string][]int{}

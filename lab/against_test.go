@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"postage/internal/proc"
+	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -77,7 +79,7 @@ func TestAgainst(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := nowBuild(t)
-	plan := Plan{Entries: Against(entries, old, now), Rounds: 3}
+	plan := Plan{Entries: Against(entries, old, now)}
 	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: 3 * time.Minute, GOMAXPROCS: 1}, record.ThisMachine(0))
 	if err := testConductor(t).Run(context.Background(), plan.Entries, rec); err != nil {
 		t.Fatal(err)
@@ -108,10 +110,10 @@ func TestAgainst(t *testing.T) {
 			t.Errorf("an eighth of the work came out as %+v, %s", r.Ratio, r.Time)
 		}
 	}
-	five := *rec
-	five.Blocks = slices.Clone(rec.Blocks[:5])
-	c = verdict.ComparePaired(&five, verdict.DefaultThresholds())
-	if !strings.Contains(strings.Join(c.Warnings, " "), "that takes 6 blocks") {
+	few := *rec
+	few.Blocks = slices.Clone(rec.Blocks[:stats.MinBlocks-1])
+	c = verdict.ComparePaired(&few, verdict.DefaultThresholds())
+	if !strings.Contains(strings.Join(c.Warnings, " "), fmt.Sprintf("that takes %d blocks", stats.MinBlocks)) {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 	// Resumed, the old rows want their revision.

@@ -13,21 +13,13 @@ import (
 
 // Batch runs n operations.
 func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
-	var run func(time.Time) error
-	if w.count > 1 {
-		run = func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }
-	}
-	b, err := timed(w.instance, n, run, w.others, w.instructions)
-	if err == nil && run != nil {
-		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
-	}
-	return b, err
+	return timed(w.instance, n, w.others, w.instructions)
 }
 
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
 // time includes the rest of a collection that the batch began, which would run beside the next
-// batch. run, if not nil, runs it; it waits for goroutines beyond others, unless that is 0.
-func timed(instance Instance, n int, run func(time.Time) error, others int, instructions *proc.Instructions) (*Batch, error) {
+// batch. It waits for what goroutines beyond others still do, unless that is 0.
+func timed(instance Instance, n, others int, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -35,16 +27,13 @@ func timed(instance Instance, n int, run func(time.Time) error, others int, inst
 	if err != nil {
 		return nil, err
 	}
-	if run == nil {
-		run = func(time.Time) error { return instance.Run(n) }
-	}
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
 	executedBefore, counting := instructions.Count()
 	cpuBefore, cpuKnown := proc.CPUOfCode()
 
 	start := time.Now()
-	err = run(start)
+	err = instance.Run(n)
 	wall := time.Since(start)
 
 	awaitCollection()

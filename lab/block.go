@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -21,12 +20,12 @@ type seat struct {
 	row    *record.Row
 	child  answerer
 	series record.Series
-	rounds int   // in which batches have enough pieces, 0 for batches without
 	err    error // why the contender failed
 }
 
 // block measures one block of a case. What fails is marked in its row; an error is the run's end.
-func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
+func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block, error) {
+	begun := time.Now()
 	block := record.Block{Case: cs.name, Number: len(r.rec.BlocksOf(cs.name)) + 1}
 	seats, err := r.seats(ctx, cs, &block)
 	defer func() {
@@ -39,21 +38,23 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	if err != nil {
 		return block, err
 	}
-	r.setUp(ctx, cs, seats, block.Number)
+	once := r.setUp(ctx, seats, block.Number)
 	r.together(cs, seats, block.Number)
-	r.lap("setting up, proving and warming up")
-	if err := r.rounds(ctx, cs, seats, block.Number); err != nil {
+	began := time.Now()
+	r.spend("setting up, proving and warming up", began.Sub(begun))
+	if err := r.rounds(ctx, cs, seats, block.Number, rounds); err != nil {
 		return block, err
 	}
-	r.letRun(ctx, cs, seats, block.Number)
+	round := time.Since(began) / time.Duration(rounds)
+	r.spend("rounds", time.Since(began))
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
 		s.series.Latency = answer.Latency
-		s.series.CollectionBytes = cmp.Or(s.series.CollectionBytes, answer.CollectionBytes)
-		s.series.FastNS, s.series.FastEachNS = answer.FastNS, answer.FastEachNS
 		s.warn(answer.Warnings)
 		return err
 	})
+	block.Elapsed = time.Since(begun)
+	cs.took(len(seats), block.Elapsed-once-time.Duration(rounds)*round, round)
 	if ctx.Err() != nil {
 		return block, ctx.Err()
 	}
@@ -88,8 +89,9 @@ func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seat
 	return seats, nil
 }
 
-// setUp has the contenders set themselves up and prove themselves, and warms them up.
-func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) {
+// setUp has the contenders set themselves up and prove themselves, and warms them up. It returns how
+// long it took to find the operations of their batches, which only a row's first block does.
+func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Duration) {
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
 		if err == nil {
@@ -98,19 +100,13 @@ func (r *run) setUp(ctx context.Context, cs *runCase, seats []*seat, block int) 
 		return err
 	})
 	begun := time.Now()
-	r.calibrate(ctx, cs, seats)
-	cs.once = time.Since(begun)
+	r.calibrate(ctx, seats)
+	once = time.Since(begun)
 	each(seats, func(s *seat) error {
-		q := request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block}
-		answer, err := s.child.ask(ctx, q, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
-		s.rounds = answer.Rounds
+		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
-	for _, s := range seats {
-		if s.err == nil && !s.entry.Old {
-			cs.whole, cs.fewest = cs.whole || s.rounds == 0, max(cs.fewest, s.rounds)
-		}
-	}
+	return once
 }
 
 // together has the block's workers share one of the machine's processors, which is drawn, where
@@ -139,11 +135,10 @@ func (r *run) assign(worker answerer, draw int) {
 
 // rounds has every contender run a batch in each round, in random order. Resumed, a run has the
 // order that it would have had.
-func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block int) error {
-	began := r.lapped
+func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block, rounds int) error {
 	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", cs.name, block))
-	for round := range cs.rounds {
-		r.observe(cs, Status{Block: block, Round: round + 1})
+	for round := range rounds {
+		r.observe(cs, Status{Block: block, Round: round + 1, Rounds: rounds})
 		for position, i := range rng.Perm(len(seats)) {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -153,8 +148,6 @@ func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block int)
 			}
 		}
 	}
-	r.lap("rounds")
-	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(cs.rounds))
 	return nil
 }
 
@@ -214,11 +207,11 @@ func (s *seat) warn(warnings []string) {
 // cannot be read.
 const longestReason = 2000
 
-// each does something with each contender that has not failed, with as many at a time as there are
-// processors.
+// each does something with each contender that has not failed, with twice as many at a time as there
+// are processors, as some of it is waiting.
 func each(seats []*seat, do func(*seat) error) {
 	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.NumCPU())
+	slots := make(chan struct{}, 2*runtime.NumCPU())
 	for _, s := range seats {
 		if s.err == nil {
 			slots <- struct{}{}
@@ -233,18 +226,18 @@ func each(seats []*seat, do func(*seat) error) {
 
 // calibrate finds, in a row's first block, the number of operations in its batches. The control
 // takes the baseline's, and an old revision the new one's, so that the two differ in nothing else.
-func (r *run) calibrate(ctx context.Context, cs *runCase, seats []*seat) {
+func (r *run) calibrate(ctx context.Context, seats []*seat) {
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {
 			continue
 		}
 		if j := slices.IndexFunc(seats[:i], func(other *seat) bool { return alike(&s.entry, &other.entry) }); j >= 0 && seats[j].row.N > 0 {
-			s.row.N, s.row.Pieces = seats[j].row.N, seats[j].row.Pieces
+			s.row.N = seats[j].row.N
 			continue
 		}
 		var answer reply
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(s.entry.Case.Batch))
-		s.row.N, s.row.Pieces = answer.N, answer.Pieces
+		s.row.N = answer.N
 		s.warn(answer.Warnings)
 	}
 }
@@ -261,7 +254,7 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 	if round > 0 {
 		expected = time.Duration(s.series.WallNS[round-1])
 	}
-	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N, Pieces: s.row.Pieces}, r.batchPatience(expected))
+	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.batchPatience(expected))
 	if err == nil && answer.Batch == nil {
 		err = fmt.Errorf("the worker's answer to %s has no batch", opRun)
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"postage/internal/proc"
+	"postage/record"
 )
 
 // InjectedSlowdowns are the parts by which the slowed contenders of a calibration do more
@@ -22,7 +25,7 @@ func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 		by := InjectedSlowdowns[i%len(InjectedSlowdowns)]
 		original, slowed := c, c
 		original.Name, slowed.Name = "code=original", SlowedName(by)
-		original.Open, slowed.Open = slowedBy(c, 0), slowedBy(c, by)
+		original.Open, slowed.Open = slowedBy(of, c, 0), slowedBy(of, c, by)
 		suite.Cases = append(suite.Cases, Case{
 			Name:       fmt.Sprintf("Calibrate/comparison=%d", i+1),
 			Doc:        "Known truth: the control is equal to the baseline, the slowed one does more.",
@@ -36,22 +39,23 @@ func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 	return suite
 }
 
-// slowedBy opens the contender, slowed. Slowed by nothing, it still reads the clock for each piece
-// of a batch, so that this is not a difference.
-func slowedBy(c Contender, by float64) func(context.Context, Env) (Instance, error) {
+// slowedBy opens the contender, slowed by a part of its CPU time, or of its wall time where that is
+// the case's quantity.
+func slowedBy(of *Case, c Contender, by float64) func(context.Context, Env) (Instance, error) {
 	return func(ctx context.Context, env Env) (Instance, error) {
 		instance, err := c.Open(ctx, env)
-		if err != nil || by == 0 && cycle(instance) == 0 {
+		if err != nil || by == 0 {
 			return instance, err
 		}
-		return slow{instance, by}, nil
+		return slow{instance, by, of.Value == record.ValueWall}, nil
 	}
 }
 
 // slow takes a fraction longer than what it does.
 type slow struct {
 	Instance
-	by float64
+	by   float64
+	wall bool
 }
 
 // SlowedName is the contender that is slowed by so much.
@@ -59,17 +63,20 @@ func SlowedName(by float64) string { return fmt.Sprintf("code=slowed/by=%g%%", 1
 
 // Run keeps its processor for that part of the time that the operations took.
 func (s slow) Run(n int) error {
-	start := time.Now()
+	begun, spent := time.Now(), func() time.Duration { d, _ := proc.CPU(); return d }
+	if s.wall {
+		spent = func() time.Duration { return time.Since(begun) }
+	}
+	start := spent()
 	if err := s.Instance.Run(n); err != nil {
 		return err
 	}
-	for end := time.Duration(float64(time.Since(start)) * (1 + s.by)); time.Since(start) < end; {
+	for end := start + time.Duration(float64(spent()-start)*(1+s.by)); spent() < end; {
 	}
 	return nil
 }
 
-// Cycle, Prepare, Counters and MinOps are the contender's: it is slowed without losing them.
-func (s slow) Cycle() int                            { return cycle(s.Instance) }
+// Prepare, Counters and MinOps are the contender's: it is slowed without losing them.
 func (s slow) Prepare() error                        { return prepare(s.Instance) }
 func (s slow) Counters() (map[string]float64, error) { return counters(s.Instance) }
 func (s slow) MinOps() int                           { return leastOps(s.Instance) }

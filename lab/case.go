@@ -53,9 +53,13 @@ type Choice struct {
 	Note     string        // what to tell the user, set by the suite
 }
 
-// Needs is a budget, in half minutes, for an interval of each row, with a quarter more.
+// Needs is a budget, in half minutes, for an interval of each row, with a third more.
 func (c *Choice) Needs() time.Duration {
-	return (time.Duration(looks[0]) * (estimated(c.Entries, fewestRounds) + time.Duration(len(c.Entries))*letRunBatches*batchTarget) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
+	var all time.Duration
+	for _, rows := range byCase(c.Entries) {
+		all += time.Duration(goals[0].blocks) * estimatedOf(rows, goals[0].rounds)
+	}
+	return (all * 4 / 3).Truncate(30*time.Second) + 30*time.Second
 }
 
 // Case is one piece of work that its contenders do alike.
@@ -126,9 +130,8 @@ type Runner interface {
 	// Collect collects the program's garbage and allocates a part, from 0 to 1, of what its heap
 	// has room for then.
 	Collect(ctx context.Context, part float64) error
-	// Close has the program end. It returns the heap bytes allocated from one collection to the
-	// next, 0 if there was none, and what is to be told of the row, nil for nothing.
-	Close(ctx context.Context) (collectionBytes int64, warnings []string, err error)
+	// Close has the program end. It returns what is to be told of the row, nil for nothing.
+	Close(ctx context.Context) (warnings []string, err error)
 	// Kill makes sure that the program is gone. It may be called at any time, and twice.
 	Kill()
 }
@@ -174,13 +177,6 @@ type Prepared interface {
 // whatever time they take, such as one that spreads them over goroutines.
 type Sized interface {
 	MinOps() int
-}
-
-// Cyclic is an Instance alone in its process whose Run(a) and Run(b) do the work of Run(a+b). Its
-// batches are timed in pieces of equal work, each a multiple of the cycle.
-type Cyclic interface {
-	// Cycle is the number of operations after which the work is the same again; 0 for none.
-	Cycle() int
 }
 
 // Distributed is an Instance that keeps how long each of its operations took, for

@@ -3,7 +3,6 @@ package lab
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"postage/record"
 )
@@ -13,11 +12,11 @@ import (
 const restsEvery, fewestDrawn = 4, 3
 
 // company are the entries that take part in a block: the baseline and the floors, and of the others
-// those that do not sit out, which is drawn; all in the first blocks, up to the first look, as a
-// short run has no more. So a row is not always beside the same rows, as it would not be in another
+// those that do not sit out, which is drawn; all in the first blocks, as a short run has no more. So
+// a row is not always beside the same rows, as it would not be in another
 // run. Sides that take turns have the same company.
 func (r *run) company(cs *runCase, block int) []Entry {
-	after := block - 1 - looks[0]
+	after := block - 1 - goals[0].blocks
 	turn, order := after%restsEvery, []int(nil)
 	if after >= 0 && cs.drawn() {
 		order = drawn(r.rec.Run.Seed, fmt.Sprintf("%s/company/%d", cs.name, after/restsEvery)).Perm(len(cs.entries))
@@ -56,34 +55,11 @@ func (r *run) count(cs *runCase, block *record.Block) {
 	for i := range block.Series {
 		cs.had[block.Series[i].Row]++
 	}
-	cs.blocks = 0
-	for i, e := range r.live(cs) {
+	live := r.live(cs)
+	cs.rows, cs.blocks = len(live), 0
+	for i, e := range live {
 		if n := cs.had[e.Row()]; i == 0 || n < cs.blocks {
 			cs.blocks = n
 		}
 	}
-}
-
-// moreBlocks are those that a case has at the end of a run in whose first half it was done: what
-// changes with the hour would not show in its interval.
-const moreBlocks = 2
-
-// comesBack is a case that is to come back for blocks at the run's end, nil for none: when nothing
-// else is left to measure, or when the time that is left is just enough for all of them.
-func (r *run) comesBack(last bool) (next *runCase) {
-	var takes time.Duration
-	for _, cs := range r.cases {
-		early := cs.back > 0 || cs.last.Sub(r.start) < time.Since(r.start)/2
-		if cs.done && early && cs.back < moreBlocks && len(r.live(cs)) > 0 && cs.looked < looks[len(looks)-1] {
-			takes += time.Duration(moreBlocks-cs.back) * cs.takes()
-			if next == nil || cs.back < next.back {
-				next = cs
-			}
-		}
-	}
-	if next == nil || !last && r.left() > takes || r.left() < next.takes() {
-		return nil
-	}
-	next.back++
-	return next
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -58,19 +59,17 @@ type Status struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Run measures until every case is as precise as rec.Run asks or its budget is used up. rec is as
-// NewRecord made it, or as Resume prepared it; it is filled in as the run goes on. Cases whose rows
-// it has as not measured wait until time remains. If ctx ends, Run returns ErrInterrupted; rec then
-// holds all finished blocks.
+// NewRecord made it, or as Resume prepared it; it is filled in as the run goes on. If ctx ends, Run
+// returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
-	r := &run{Conductor: c, rec: rec, start: start, lapped: start, before: rec.Run.Elapsed}
+	r := &run{Conductor: c, rec: rec, start: start, before: rec.Run.Elapsed, spent: map[string]time.Duration{}}
 	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
 			r.all = append(r.all, cs)
 		}
 	}
-	r.noteServers()
 	if err := r.save(true); err != nil {
 		return err
 	}
@@ -89,54 +88,43 @@ type run struct {
 	rec      *record.Record
 	saveDue  time.Time
 	all      []*runCase
-	cases    []*runCase // those that take turns now
 	start    time.Time
 	before   time.Duration // elapsed before the run was resumed
 	end      time.Time
 	deadline time.Time // of the cases that take turns now
-	foretold bool
-	lapped   time.Time
 	spent    map[string]time.Duration
 }
 
 // runCase is a case as it is being measured.
 type runCase struct {
+	turns
 	name    string
 	entries []Entry
 	had     map[string]int // blocks of each row
-	blocks  int            // of the live row that has fewest
-	// What its blocks took, those without figures too: a round, and all that is not rounds
-	// except once, what the last block did that no other has to.
-	round, fixed []time.Duration
-	once         time.Duration
-	rounds       int       // of its next block
-	fewest       int       // rounds for the pieces of its batches
-	whole        bool      // some batches are not timed in pieces
-	halfWidth    float64   // at the last look
-	looked       int       // how many blocks it then had
-	slower       float64   // than estimated, as blocks of other cases were
-	waits        bool      // until time remains
-	served       bool      // the server is there that it needs, if it needs one
-	last         time.Time // when its last block ended
-	done         bool
-	back         int // blocks that it came back for when it was done
+	looked  int            // how many blocks it had at its last look
+}
+
+// took keeps how long a block of so many rows took: what was not rounds, and a round.
+func (cs *runCase) took(rows int, fixed, round time.Duration) {
+	cs.fixed = append(cs.fixed, fixed/time.Duration(rows))
+	cs.round = append(cs.round, round/time.Duration(rows))
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
-	cs := &runCase{name: rows[0].Case.Name, rounds: r.rec.Run.Rounds, halfWidth: math.Inf(1), had: map[string]int{}}
+	cs := &runCase{name: rows[0].Case.Name, turns: turns{halfWidth: math.Inf(1), batch: rows[0].Case.Batch}, had: map[string]int{}}
 	for _, e := range rows {
-		if row := r.rec.Row(e.Row()); row != nil && e.Contender.NotPossible == "" {
+		if row := r.rec.Row(e.Row()); row != nil && row.OK() && e.Contender.NotPossible == "" {
 			cs.entries = append(cs.entries, e)
 		}
 	}
 	if len(cs.entries) == 0 {
 		return nil
 	}
-	cs.waits = !slices.ContainsFunc(cs.entries, func(e Entry) bool { return !r.rec.Row(e.Row()).Proof.Is(record.ProofNotMeasured) })
+	cs.rows = len(cs.entries)
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		r.count(cs, b)
-		cs.rounds = len(b.Series[0].WallNS)
-		cs.round, cs.fixed = append(cs.round, b.Elapsed/time.Duration(cs.rounds)), append(cs.fixed, 0)
+		rounds := time.Duration(len(b.Series[0].WallNS))
+		cs.took(len(b.Series), 0, b.Elapsed/rounds)
 	}
 	r.look(cs)
 	return cs
@@ -145,16 +133,15 @@ func (r *run) newCase(rows []Entry) *runCase {
 // look finds out, when all of the case's rows have one of the fixed numbers of blocks, whether the
 // case is done.
 func (r *run) look(cs *runCase) {
+	result := verdict.AnalyzeCase(r.rec, cs.name)
+	cs.halfWidth = result.Widest()
 	passed := sort.SearchInts(looks, cs.blocks+1)
 	if passed == 0 || cs.looked >= looks[passed-1] {
 		return
 	}
-	result := verdict.AnalyzeCase(r.rec, cs.name)
-	cs.halfWidth, cs.looked = result.Widest(), cs.blocks
+	cs.looked = cs.blocks
 	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
-
-func (r *run) left() time.Duration { return time.Until(r.deadline) }
 
 // measureAll measures the cases, Together at a time, which share what is left of the budget. In a
 // run that was resumed, those that had a first look are not measured again.
@@ -164,13 +151,13 @@ func (r *run) measureAll(ctx context.Context) error {
 		todo = slices.DeleteFunc(slices.Clone(todo), func(cs *runCase) bool { return cs.blocks >= looks[0] })
 	}
 	for len(todo) > 0 {
-		r.cases = todo[:min(cmp.Or(r.Together, len(todo)), len(todo))]
-		r.deadline = time.Now().Add(time.Until(r.end) * time.Duration(len(r.cases)) / time.Duration(len(todo)))
-		if err := r.measure(ctx); err != nil {
+		now := todo[:min(cmp.Or(r.Together, len(todo)), len(todo))]
+		r.deadline = time.Now().Add(time.Until(r.end) * time.Duration(len(now)) / time.Duration(len(todo)))
+		if err := r.measure(ctx, now); err != nil {
 			return err
 		}
-		if todo = todo[len(r.cases):]; len(todo) > 0 {
-			for _, cs := range r.cases {
+		if todo = todo[len(now):]; len(todo) > 0 {
+			for _, cs := range now {
 				cs.done = true
 			}
 		}
@@ -178,30 +165,27 @@ func (r *run) measureAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// measure measures the cases that take turns now.
-func (r *run) measure(ctx context.Context) error {
+// measure measures cases that take turns.
+func (r *run) measure(ctx context.Context, cases []*runCase) error {
+	byTurns := map[*turns]*runCase{}
+	var all []*turns
+	for _, cs := range cases {
+		all, byTurns[&cs.turns] = append(all, &cs.turns), cs
+	}
 	for {
-		if r.left() > 0 { // else there is nothing to share out
-			r.fit()
-		}
-		cs := best(r.cases, r.left())
-		if early := r.comesBack(cs == nil); early != nil {
-			cs = early
-		}
-		if cs == nil || r.left() <= 0 {
+		foresee(all)
+		r.shed(all, byTurns)
+		now, rounds := next(all, time.Until(r.deadline))
+		if now == nil {
 			return ctx.Err()
 		}
-		begun := time.Now()
-		block, err := r.block(ctx, cs)
+		cs := byTurns[now]
+		block, err := r.block(ctx, cs, rounds)
 		if err != nil {
 			return err
 		}
-		elapsed := time.Since(begun)
-		cs.last = time.Now()
-		cs.fixed = append(cs.fixed, elapsed-cs.once-time.Duration(cs.rounds)*cs.round[len(cs.round)-1])
-		r.foresee()
+		begun := time.Now()
 		if len(block.Series) > 0 {
-			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)
 			r.count(cs, &block)
 			r.look(cs)
@@ -210,12 +194,51 @@ func (r *run) measure(ctx context.Context) error {
 		if err := r.save(false); err != nil {
 			return err
 		}
-		r.lap("looking and saving")
+		r.spend("looking and saving", time.Since(begun))
 		if cs.done {
 			r.observe(cs, Status{Finished: true})
 		}
 	}
 }
+
+// shed takes rows from the cases that cost most, until there is time for an interval of all others.
+// A row that was asked for is told.
+func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
+	for most := costliest(all, time.Until(r.deadline)); most != nil; most = costliest(all, time.Until(r.deadline)) {
+		cs := byTurns[most]
+		live := r.live(cs)
+		away := leastMissed(live)
+		if away == nil {
+			return
+		}
+		r.rec.Row(away.Row()).Proof = record.ProofNotMeasured + "there was no time for it: give a larger --budget"
+		most.rows = len(live) - 1
+		r.tell("blocks take longer here than the budget allows: %s is left out", away.Row())
+	}
+}
+
+// leastMissed is the row that a case can do without first: its last floor, else its last contender;
+// nil if there is only its baseline and its control.
+func leastMissed(live []Entry) *Entry {
+	for _, role := range []record.Role{record.RoleFloor, record.RoleContender} {
+		for i := len(live) - 1; i >= 0; i-- {
+			if live[i].Role == role && !live[i].Old {
+				return &live[i]
+			}
+		}
+	}
+	return nil
+}
+
+// tell has the observer told something.
+func (r *run) tell(format string, a ...any) {
+	if r.Observe != nil {
+		r.Observe(Status{Note: fmt.Sprintf(format, a...)})
+	}
+}
+
+// spend adds to what wall time was spent on.
+func (r *run) spend(on string, d time.Duration) { r.spent[on] += d }
 
 // finish marks rows without figures and says what the instrument itself cost.
 func (r *run) finish() {
@@ -231,7 +254,6 @@ func (r *run) finish() {
 	}
 	r.rec.Run.Complete = true
 	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
-	r.lap("ending")
 	r.rec.Run.Elapsed = r.elapsed()
 	self.Duty = Duty(r.rec)
 	if r.before == 0 { // else what was spent before is not known
@@ -280,7 +302,7 @@ func (r *run) observe(cs *runCase, s Status) {
 	if r.Observe == nil {
 		return
 	}
-	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, cs.rounds, len(r.all)
+	s.Case, s.HalfWidth, s.Cases = cs.name, cs.halfWidth, len(r.all)
 	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
 	s.Block = cmp.Or(s.Block, cs.blocks)
 	for _, other := range r.all {

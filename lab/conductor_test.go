@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -128,11 +127,15 @@ func (w *where) Run(n int) error {
 	return err
 }
 
-// allocating allocates, and counts pages that the system gave its process anew.
+// allocating allocates. It counts pages that the system gave its process anew, and tells after each
+// batch how often the process has collected since it began.
 type allocating struct {
 	work
 	kept []byte
+	ran  bool
 }
+
+func (a *allocating) Prepare() error { a.ran = false; return nil }
 
 func (a *allocating) Counters() (map[string]float64, error) {
 	text, err := os.ReadFile("/proc/self/stat")
@@ -141,10 +144,15 @@ func (a *allocating) Counters() (map[string]float64, error) {
 		return nil, err
 	}
 	faults, err := strconv.ParseFloat(fields[9], 64)
-	return map[string]float64{"faults/op": faults}, err
+	collected := 0.0
+	if a.ran { // else it is what is taken from it
+		collected = float64(collections())
+	}
+	return map[string]float64{"faults/op": faults, "collections": collected}, err
 }
 
 func (a *allocating) Run(n int) error {
+	a.ran = true
 	for range n {
 		a.kept = make([]byte, 256)
 		spin(5000)
@@ -175,7 +183,7 @@ func contender(name string, w func() *work) Contender {
 
 func sound() *work { return &work{} }
 
-// late works through the calibration, which takes the same n five times as a rule, and the warm-up,
+// late works through the calibration, which takes the same n six times at most, and the warm-up,
 // and does its harm in the seventh batch that is alike, in the middle of a block.
 func late(harm func() error) func() *work {
 	return func() *work {
@@ -267,7 +275,7 @@ func testConductor(t *testing.T) *Conductor {
 	return &Conductor{Command: command, SetUpPatience: time.Minute, BatchPatience: 5 * time.Second}
 }
 
-// measured runs the rows that the patterns select with the smallest blocks.
+// measured runs the rows that the patterns select.
 func measured(t *testing.T, c *Conductor, budget time.Duration, patterns ...string) *record.Record {
 	t.Helper()
 	entries, rec := prepared(t, budget, patterns...)
@@ -283,8 +291,7 @@ func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := Plan{Entries: entries, Rounds: 6}
-	return entries, NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
+	return entries, NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
 }
 
 // A contender that breaks loses its own row, with the reason, and no other.
@@ -334,7 +341,7 @@ func TestPatienceIsOfTheCase(t *testing.T) {
 	t.Parallel()
 	c := testConductor(t)
 	c.SetUpPatience, c.BatchPatience = time.Minute, 50*time.Millisecond
-	entries, rec := prepared(t, time.Minute, "op=slow/is=base")
+	entries, rec := prepared(t, 10*time.Second, "op=slow/is=base")
 	for i := range entries {
 		entries[i].Case.Batch = 100 * time.Millisecond
 	}
@@ -559,46 +566,6 @@ func TestBudgetIsKept(t *testing.T) {
 	// Not a claim about speed: a run without a budget would go on for 56 blocks.
 	if elapsed := time.Since(start); elapsed > 20*time.Second {
 		t.Errorf("took %v with a budget of 3 s", elapsed)
-	}
-}
-
-// Alone, in turns with its baseline, a row of eight times the work takes eight times its time.
-func TestPlain(t *testing.T) {
-	entries, rec := prepared(t, time.Minute, "op=plain")
-	byName := map[string]Entry{}
-	for _, e := range entries {
-		byName[e.Contender.Name] = e
-	}
-	// Once of ten times: a core shared with other work doubles the CPU time of most turns.
-	var seen []float64
-	for range 10 {
-		row, base, err := testConductor(t).Plain(context.Background(), byName["is=eightfold"], byName["is=base"], rec, 4, 20*time.Millisecond)
-		if err != nil {
-			t.Fatal(err)
-		}
-		apart := 0.0
-		for i := range row {
-			_, ns := Means(row[i])
-			_, by := Means(base[i])
-			apart += math.Log(ns/by) / float64(len(row))
-		}
-		if seen = append(seen, math.Exp(apart)); apart > math.Log(6) && apart < math.Log(10) {
-			return
-		}
-	}
-	t.Errorf("%.3g times its baseline alone, want about 8", seen)
-}
-
-// A turn alone is as long as it is to be, however long an operation takes.
-func TestTurnsAlone(t *testing.T) {
-	entries, rec := prepared(t, time.Minute, "op=slow/is=base")
-	a, err := (&run{Conductor: testConductor(t), rec: rec}).alone(t.Context(), entries[0], 120*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.child.Kill()
-	if a.n != 1 {
-		t.Errorf("a turn of 120 ms has %d operations of 100 ms", a.n)
 	}
 }
 

@@ -53,10 +53,10 @@ func (w *worker) Collect(_ context.Context, part float64) error {
 	return nil
 }
 
-// allocate allocates so many bytes, at most 128 MB.
+// allocate allocates so many bytes.
 func allocate(bytes float64) {
-	const most, piece, page = 128 << 20, 32 << 10, 4 << 10
-	for left := int64(min(bytes, most)); left > 0; left -= piece {
+	const piece, page = 32 << 10, 4 << 10
+	for left := int64(bytes); left > 0; left -= piece {
 		garbage = make([]byte, piece)
 		for i := 0; i < piece; i += page { // new memory is zero, and only used when it is written
 			garbage[i] = 1

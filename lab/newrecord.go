@@ -20,7 +20,7 @@ import (
 // what machine, with which modules. run holds what was asked for.
 func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record {
 	run.Version = record.Version
-	run.Rounds = plan.Rounds
+	run.Rounds = DefaultRounds
 	if slices.ContainsFunc(plan.All(), inWorld) {
 		world := *cmp.Or(run.World, new(record.DefaultWorld()))
 		world.Procs = cmp.Or(run.GOMAXPROCS, world.Procs)

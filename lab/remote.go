@@ -26,15 +26,16 @@ func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (an
 	defer cancel()
 	switch r.Op {
 	case opOpen:
-		err = c.Open(ctx)
+		answer.Instrument, err = record.Instrument, c.Open(ctx)
 	case opCalibrate:
 		answer, err = c.calibrate(ctx, time.Duration(r.TargetNS))
 	case opWarm:
+		r.N = max(1, r.N/warmPart)
 		err = warm(ctx, r, c)
 	case opRun:
 		answer.Batch, err = c.Batch(ctx, r.N)
 	case opClose:
-		answer.CollectionBytes, answer.Warnings, err = c.Close(ctx)
+		answer.Warnings, err = c.Close(ctx)
 	default:
 		err = fmt.Errorf("a runner cannot %s", r.Op)
 	}
@@ -54,7 +55,7 @@ const mostLooks = 6
 // calibrate finds the number of operations, and whether what one takes depends on it.
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
 	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
-	if answer.N, err = calibrate(target, 1, record.ValueCost, run); err != nil {
+	if answer.N, err = calibrate(target, 1, run); err != nil {
 		return answer, err
 	}
 	for tries := 3; ; tries-- {
@@ -102,8 +103,11 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 	return answer, nil
 }
 
-// warm runs two batches that do not count, and collects garbage between them: what has just been
-// opened, calibrated, or has lost its pools to a collection is slower at first.
+// warmPart is the part of a batch that each of the two of a warm-up is.
+const warmPart = 4
+
+// warm runs two short batches that do not count, and collects garbage between them: what has just
+// been opened, or has lost its pools to a collection, is slower at first.
 func warm(ctx context.Context, r request, c interface {
 	Batch(ctx context.Context, n int) (*Batch, error)
 	Collect(ctx context.Context, part float64) error

@@ -49,11 +49,7 @@ type worker struct {
 	// goroutines is their number before the contender was opened; others is too where batches wait
 	// for what more of them do, else 0.
 	goroutines, others int
-	value              record.Value // of the case: how a block's times are made into one
-	count              int          // of pieces of a batch
-	warm               bool         // what is run from now on counts
-	pieces             pieces
-	turned             time.Duration // the CPU time when it was last let run, 0 since a batch
+	value              record.Value // of the case
 	// instructions are counted where the machine does, else nil.
 	instructions *proc.Instructions
 }
@@ -74,17 +70,13 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))
 	case opWarm:
-		w.count = r.Pieces
+		r.N = max(leastOps(w.instance), r.N/warmPart)
 		err := warm(ctx, r, w)
-		w.warm = true
 		w.latencies()
-		return reply{Rounds: roundsOf(r.N, r.Pieces, cycle(w.instance))}, err
+		return reply{}, err
 	case opRun:
-		w.turned = 0
 		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
-	case opPlain:
-		return w.plain(r)
 	case opClose:
 		return w.close()
 	}
@@ -111,7 +103,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if err := instance.Prove(ctx); err != nil {
 		return reply{}, fmt.Errorf("proof: %w", err)
 	}
-	answer := reply{Instrument: instrument}
+	answer := reply{Instrument: record.Instrument}
 	if m, ok := instance.(Metered); ok {
 		answer.Metrics = m.Metrics()
 	}
@@ -123,8 +115,6 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	fast, each := w.pieces.fast(w.count)
-	answer.FastNS, answer.FastEachNS = fast.Nanoseconds(), each
 	if h := w.latencies(); h != nil {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {

@@ -39,7 +39,6 @@ func busyFor(n int) {
 	spin(1000 * n)
 }
 
-func (h *helped) Cycle() int { return 1 }
 func (h *helped) Run(n int) error {
 	busyFor(n)
 	if h.by != nil {
@@ -55,48 +54,25 @@ func (h *helped) Close() error {
 	return nil
 }
 
-// A goroutine that is made once, as the runtime makes some, does not keep batches from being timed
-// in pieces.
-func TestOneGoroutineIsNotOthers(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	made := false
-	w := &worker{instance: &work{run: func(n int) error {
-		if spin(n); !made {
-			made = true
-			go func() {}()
-		}
-		return nil
-	}}}
-	if w.hasOthers(1000) || !made {
-		t.Errorf("it is taken for one whose work others do (%v)", made)
-	}
-}
-
-// Work in another goroutine is part of the cost: such batches are not timed in pieces, and their
-// CPU time is that of both.
+// Work in another goroutine is part of the cost: the CPU time of a batch is that of both.
 func TestWorkOfOtherGoroutinesCounts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	workers, n, perOp := map[bool]*worker{}, map[bool]int{}, map[bool]int64{}
+	workers, perOp := map[bool]*worker{}, map[bool]int64{}
+	const n = 5000 // some milliseconds
 	for _, with := range []bool{false, true} {
-		w := &worker{}
-		w.others = runtime.NumGoroutine()
+		workers[with] = &worker{others: runtime.NumGoroutine()}
 		h := newHelped(with)
 		defer h.Close()
-		w.instance = h
-		answer, err := w.calibrate(batchTarget)
-		if err != nil || (answer.Pieces > 0) == with {
-			t.Errorf("with another goroutine %v: %d pieces, %v", with, answer.Pieces, err)
-		}
-		w.count, n[with], workers[with] = answer.Pieces, answer.N, w
+		workers[with].instance = h
 	}
 	workers[false].others = runtime.NumGoroutine()
 	for i := range 20 { // in turns, and the least, as the machine does something else
 		with := i%2 == 1
-		b, err := workers[with].Batch(context.Background(), n[with])
+		b, err := workers[with].Batch(context.Background(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if each := b.CPUNS / int64(n[with]); perOp[with] == 0 || each < perOp[with] {
+		if each := b.CPUNS / n; perOp[with] == 0 || each < perOp[with] {
 			perOp[with] = each
 		}
 	}
@@ -119,7 +95,7 @@ func TestPopulate(t *testing.T) {
 	}
 }
 
-// To set a worker up takes two collections and one as it is opened: a block begins the sooner.
+// A worker collects while it is warmed up, and hardly before: a block begins the sooner.
 func TestWorkersHardlyCollect(t *testing.T) {
 	entries, rec := prepared(t, time.Minute, "op=memory")
 	r := &run{Conductor: testConductor(t), rec: rec}
@@ -131,15 +107,13 @@ func TestWorkersHardlyCollect(t *testing.T) {
 	if _, err := r.ready(t.Context(), child, &entries[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []request{{Op: opWarm, N: 100}, {Op: opPlain, N: 100, Pieces: 2}} {
+	for _, q := range []request{{Op: opWarm, N: 100}, {Op: opRun, N: 100}} {
 		answer, err := child.ask(t.Context(), q, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range answer.Parts {
-			if part.Cycle == 0 || part.Cycle > 3 {
-				t.Fatalf("%d collections", part.Cycle)
-			}
+		if b := answer.Batch; b != nil && (b.Counters["collections"] < 1 || b.Counters["collections"] > 3) {
+			t.Errorf("%v collections until the end of the first batch that counts, want one to three", b.Counters["collections"])
 		}
 	}
 }

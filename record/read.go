@@ -238,9 +238,9 @@ func (p *parser) measured(tag, body string) error {
 	return nil
 }
 
+// decode passes over fields that it does not know: an earlier instrument kept more.
 func (p *parser) decode(tag, body string, v any) error {
 	d := json.NewDecoder(strings.NewReader(body))
-	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil && d.More() {
 		err = errors.New("text after the JSON object")

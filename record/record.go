@@ -34,6 +34,10 @@ import (
 // Version is the version of the file format.
 const Version = 1
 
+// Instrument is the number of what workers of now measure with: it changes when they begin, end or
+// count batches otherwise.
+const Instrument = 4
+
 // DefaultSeed is the default seed of a run, so that runs are alike.
 const DefaultSeed uint64 = 1
 
@@ -43,8 +47,6 @@ type Record struct {
 	Machine Machine
 	Rows    []Row
 	Blocks  []Block
-	// Priced, if set, is another world than the run's that its costs are to be of. It is not kept.
-	Priced *Pricing
 }
 
 // Run is what was asked for and how it went.
@@ -60,9 +62,6 @@ type Run struct {
 	Budget    time.Duration `json:"budget_ns"`
 	// World is what costs are of, nil where no row's quantity is its cost.
 	World *World `json:"world,omitempty"`
-	// Between is the standard deviation of the logarithm of a ratio between runs, beyond that of
-	// the blocks of one: 0.01 is 1%. Intervals include it.
-	Between float64 `json:"between,omitempty"`
 	// Rounds is the number of rounds in a block, GOMAXPROCS that of workers whose quantity is wall
 	// time.
 	Rounds     int    `json:"rounds"`
@@ -87,8 +86,6 @@ type Run struct {
 type SelfCost struct {
 	// Duty is the share of wall time that was spent inside timed batches.
 	Duty float64 `json:"duty"`
-	// OverheadNS is of older records; nothing reads it.
-	OverheadNS float64 `json:"overhead_ns,omitempty"`
 	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 	// Spent is the wall time by what it was spent on, in nanoseconds; "rounds" has the timed
@@ -112,11 +109,9 @@ type Row struct {
 	// then names the row that it is the old version of.
 	Revision string `json:"revision,omitempty"`
 	OldOf    string `json:"old_of,omitempty"`
-	// Instrument is the number of what its workers measured with: sides of a run that differ in it
-	// may count the same batch otherwise.
+	// Instrument is the number of what its workers measured with; 0 where another program did.
 	Instrument int                `json:"instrument,omitempty"`
-	N          int                `json:"n,omitempty"`      // operations a batch
-	Pieces     int                `json:"pieces,omitempty"` // of equal work that a batch is timed in; 0 is one
+	N          int                `json:"n,omitempty"` // operations a batch
 	Value      Value              `json:"value,omitempty"`
 	Proof      Proof              `json:"proof"`
 	Metrics    map[string]float64 `json:"metrics,omitempty"`
@@ -146,12 +141,6 @@ type Series struct {
 	// the batch's operations together. CPUNS is nil, or 0 of a batch, where it is not known.
 	WallNS []int64 `json:"wall_ns"`
 	CPUNS  []int64 `json:"cpu_ns,omitempty"`
-	// FastNS is the wall time of a batch whose pieces take as long as the fast ones of the block:
-	// of the pieces with the same work, the time that a tenth of them stay below. 0 where batches
-	// are not timed in pieces.
-	FastNS int64 `json:"fast_ns,omitempty"`
-	// FastEachNS is that of each batch by its own pieces.
-	FastEachNS []int64 `json:"fast_each_ns,omitempty"`
 	// Allocs and Bytes are heap objects and bytes allocated.
 	Allocs []int64 `json:"allocs"`
 	Bytes  []int64 `json:"bytes"`
@@ -162,21 +151,6 @@ type Series struct {
 	Latency string `json:"latency,omitempty"`
 	// Collections are the garbage collections that each batch began, nil in older records.
 	Collections []int64 `json:"collections,omitempty"`
-	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where that is
-	// not known.
-	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// PlainNS is the CPU time of an operation where the row is let run, from the end of a
-	// collection to that of another, or between two in twelve batches, else 0. WitnessNS is what a
-	// loop of branches took meanwhile, in the mean, WitnessLeastNS in a tenth, 0 in older ones.
-	PlainNS        float64 `json:"plain_ns,omitempty"`
-	WitnessNS      float64 `json:"witness_ns,omitempty"`
-	WitnessLeastNS float64 `json:"witness_least_ns,omitempty"`
-	// Of the parts of that, these are the sums of the products of what the logarithms of the
-	// witness's and of the operation's time differ from their means, and of the witness's squares.
-	SlowedProducts float64 `json:"slowed_products,omitempty"`
-	SlowedSquares  float64 `json:"slowed_squares,omitempty"`
-	// Flags are of older records; nothing reads them.
-	Flags map[int]string `json:"flags,omitempty"`
 }
 
 // Row returns the row of that name, nil if there is none.
@@ -227,6 +201,20 @@ func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
 // CPUNSPerOp is NSPerOp of the CPU time, without batches of which it is not known.
 func (s *Series) CPUNSPerOp(n int) []float64 {
 	return slices.DeleteFunc(perOp(s.CPUNS, n), func(ns float64) bool { return ns == 0 })
+}
+
+// CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns; of the wall
+// time, where the CPU time of a batch is not known.
+func (s *Series) CostPerOp(n int) float64 {
+	times := s.WallNS
+	if len(s.CPUNS) == len(s.WallNS) && !slices.Contains(s.CPUNS, 0) {
+		times = s.CPUNS
+	}
+	sum := 0.0
+	for _, ns := range times {
+		sum += float64(ns)
+	}
+	return sum / float64(len(times)) / float64(n)
 }
 
 // Latencies is the distribution that Latency holds, nil where it is empty.
@@ -281,9 +269,6 @@ func (s *Series) check(row *Row) error {
 	if s.Collections != nil {
 		lengths["collections"] = len(s.Collections)
 	}
-	if s.FastEachNS != nil {
-		lengths["fast_each_ns"] = len(s.FastEachNS)
-	}
 	for name, values := range s.Counters {
 		lengths["counter "+name] = len(values)
 		if !isUnit(name) {
@@ -298,7 +283,7 @@ func (s *Series) check(row *Row) error {
 	if _, err := s.Latencies(); err != nil {
 		return err
 	}
-	for _, ns := range slices.Concat(s.WallNS, s.FastEachNS) {
+	for _, ns := range s.WallNS {
 		if ns <= 0 {
 			return fmt.Errorf("a batch's time of %d ns", ns)
 		}

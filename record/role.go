@@ -18,8 +18,8 @@ const (
 type Value string
 
 const (
-	// ValueCost is of contenders alone in their process: the CPU time of an operation's code where
-	// nothing disturbs it, and of collecting what it allocates.
+	// ValueCost is of contenders alone in their process: the CPU time that the whole process spends
+	// on an operation, its goroutines and the collections of what it allocates included.
 	ValueCost Value = "cost"
 	// ValueWall is of contenders that wait, for a server or for goroutines of their own: the mean
 	// over the rounds of the logarithms of wall time, against the other's in the same rounds.

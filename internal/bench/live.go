@@ -17,7 +17,6 @@ type live struct {
 	// it has, after the first batch and after the last.
 	first, last residue
 	runs        int
-	cycle       int64 // bytes allocated from one garbage collection to the next, 0 if not known
 }
 
 var _ lab.Runner = (*live)(nil)
@@ -69,7 +68,6 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 		SetBytes     int64 `json:"set_bytes"`
 		Instructions int64 `json:"instructions"` // -1 if they are not counted
 		residue
-		Cycle int64              `json:"cycle"`
 		Extra map[string]float64 `json:"extra"`
 	}
 	if err := l.ask(ctx, question{Op: "run", N: n}, &answer); err != nil {
@@ -81,7 +79,6 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	}
 	l.last = answer.residue
 	l.last.said = l.child.Said()
-	l.cycle = answer.Cycle
 	b := answer.Batch
 	b.WallNS = max(1, b.WallNS)
 	if b.CPUNS == 0 {
@@ -113,7 +110,7 @@ func (l *live) Collect(ctx context.Context, part float64) error {
 }
 
 // Close ends the batches. The test binary may then still do its own clean-up.
-func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []string, err error) {
+func (l *live) Close(ctx context.Context) (warnings []string, err error) {
 	batches := max(3, l.runs-1)
 	if l.last.Goroutines-l.first.Goroutines >= batches {
 		warnings = append(warnings, "its batches leave goroutines behind, one each or more")
@@ -125,9 +122,9 @@ func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []str
 		warnings = append(warnings, "it prints while it is timed")
 	}
 	if err := l.ask(ctx, question{Op: "close"}, &struct{}{}); err != nil {
-		return l.cycle, warnings, err
+		return warnings, err
 	}
-	return l.cycle, warnings, l.child.Close()
+	return warnings, l.child.Close()
 }
 
 // Kill makes sure that the process is gone.

@@ -90,7 +90,7 @@ func BenchmarkCounted(b *testing.B) {
 				t.Errorf("counted %v ns in a batch that used %d", counted, b.CPUNS)
 			}
 		}
-		if _, _, err := l.Close(ctx); err != nil {
+		if _, err := l.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	}

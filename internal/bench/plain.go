@@ -93,8 +93,8 @@ func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 func (p *plain) Collect(context.Context, float64) error { return nil }
 
 // Close returns a warning that says how the row was measured.
-func (p *plain) Close(context.Context) (int64, []string, error) {
-	return 0, []string{"one process for each batch, by wall time: " + p.binary.Plain}, nil
+func (p *plain) Close(context.Context) ([]string, error) {
+	return []string{"one process for each batch, by wall time: " + p.binary.Plain}, nil
 }
 
 // Kill has nothing to do: a batch ends with its context.

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -218,8 +217,7 @@ func (o *Option) fill(c *verdict.CaseResult, r *verdict.Result, op *Operation, c
 }
 
 func clientCPU(s *record.Series, n int) (float64, bool) {
-	cpu := s.CPUNSPerOp(n)
-	return stats.Median(cpu), len(cpu) > 0
+	return s.CostPerOp(n), s.CPUNS != nil
 }
 
 func serverCPU(s *record.Series, n int) (float64, bool) {

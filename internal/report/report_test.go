@@ -90,9 +90,6 @@ func addCase(rec *record.Record, rng *rand.Rand, c string, blocks int, specs ...
 				series.Allocs = append(series.Allocs, 1000*s.allocs)
 				series.Bytes = append(series.Bytes, 64_000*s.allocs)
 			}
-			if b == 1 {
-				series.Flags = map[int]string{3: "steal"}
-			}
 			block.Series = append(block.Series, series)
 		}
 		rec.Blocks = append(rec.Blocks, block)

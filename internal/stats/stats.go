@@ -3,8 +3,9 @@
 //
 // The path from batches to an interval, of which package verdict makes a verdict:
 //
-//  1. [NewCosts] makes a row's batches of a block one value, its cost. Of contenders with a
-//     server, [MeanBlockValue] takes the mean over the rounds of the logarithm of their ratio.
+//  1. A row's batches of a block are one value: the logarithm of the sum of their CPU time over the
+//     sum of their operations, less the baseline's. Of contenders with a server [MeanBlockValue]
+//     takes the mean over the rounds of the logarithm of their ratio.
 //  2. Blocks come from freshly started processes and are what varies independently:
 //     address layout, heap layout, placement. Batches within a block are not
 //     independent of one another and are never counted as if they were.
@@ -51,9 +52,9 @@ func walsh(x []float64) []float64 {
 	return w
 }
 
-// MinBlocks is how many block values an interval takes: Wilcoxon's signed rank has one of 95% from
-// 6 on, and Student's of fewer would be wide.
-const MinBlocks = 6
+// MinBlocks is how many block values an interval takes. Student's t of three degrees of freedom is
+// 3.2 where that of many is 2; with fewer blocks the interval would say little.
+const MinBlocks = 4
 
 // signedRank returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's signed-rank statistic of
 // n values without ties that are symmetric about 0.

@@ -44,7 +44,7 @@ func (c *CaseResult) Compare(r, base *Result) *Comparison {
 	if len(p.series) == 0 {
 		return nil
 	}
-	return new(p.compare(p.values()))
+	return new(Compare(p.values()))
 }
 
 // Result is what a record says of a row. Without proof there are no figures: all pointers are nil.
@@ -80,12 +80,25 @@ type Result struct {
 // Analyze computes the figures that follow from a record.
 func Analyze(rec *record.Record) *Analysis {
 	a := &Analysis{Warnings: slices.Clone(rec.Run.Warnings)}
+	if older := olderInstrument(rec); older != "" {
+		a.Warnings = append(a.Warnings, older)
+	}
 	for _, name := range rec.Cases() {
 		c := AnalyzeCase(rec, name)
 		a.Cases = append(a.Cases, c)
 		a.Warnings = append(a.Warnings, slices.DeleteFunc([]string{c.doubt(), c.disagreement()}, func(w string) bool { return w == "" })...)
 	}
 	return a
+}
+
+// olderInstrument is a warning if the record was made by an earlier instrument than that of now.
+func olderInstrument(rec *record.Record) string {
+	for i := range rec.Rows {
+		if r := &rec.Rows[i]; r.OK() && r.Value == record.ValueCost && r.Instrument < record.Instrument {
+			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are shown as sums of the batches that it kept, which are few: measure again", r.Instrument, record.Instrument)
+		}
+	}
+	return ""
 }
 
 // AnalyzeCase is Analyze of one case.
@@ -123,11 +136,11 @@ func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 	return c
 }
 
-// compare finds a row's ratio to the baseline and its verdict, which the mean over all batches may
-// refuse, and makes the row's figure the baseline's times the ratio: the table's columns agree.
+// compare finds a row's ratio to the baseline and its verdict, and makes the row's figure the
+// baseline's times the ratio: the table's columns agree.
 func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	p := f.pair(result.Row, c.Baseline.Row)
-	ratio := p.compare(p.values())
+	ratio := Compare(p.values())
 	ratio.To = c.Baseline.Row.Contender
 	result.Ratio, result.Verdict = &ratio, Decide(ratio, margin)
 	if len(p.series) == 0 || math.IsNaN(ratio.Value) {
@@ -137,11 +150,8 @@ func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	if result.Row.Value != record.ValueCost {
 		return
 	}
-	if contradicts(p.compare(p.means()), ratio, result.Verdict, margin) {
-		result.Verdict = Undecided
-	}
 	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
-		result.Wall = new(p.compare(p.walls()))
+		result.Wall = new(Compare(p.walls()))
 		result.Wall.To = ratio.To
 	}
 }
@@ -164,7 +174,7 @@ func (c *CaseResult) floors(f *figured) {
 			continue
 		}
 		p := f.pair(r.Row, floor.Row)
-		r.FloorRatio = p.compare(p.values()).to(r.NSOp.Value / floor.NSOp.Value)
+		r.FloorRatio = Compare(p.values()).to(r.NSOp.Value / floor.NSOp.Value)
 	}
 }
 
@@ -241,14 +251,14 @@ func (f *figured) figures(row *record.Row) *Result {
 	}
 	result.WallOp = Located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
 	result.NSOp = new(*result.WallOp)
+	if row.Value == record.ValueCost {
+		result.NSOp = new(Compare(each(func(s *record.Series) float64 { return math.Log(s.CostPerOp(row.N)) })).Interval)
+	}
 	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
 	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
 	result.Metrics = maps.Collect(maps.All(row.Metrics))
-	if cpu := finite(each(func(s *record.Series) float64 { return stats.Median(s.CPUNSPerOp(row.N)) })); len(cpu) > 0 {
-		result.Metrics[record.ClientCPU] = stats.Median(cpu)
-	}
-	if row.Value == record.ValueCost {
-		f.cost(result)
+	if series[0].CPUNS != nil {
+		result.Metrics[record.ClientCPU] = stats.Median(each(func(s *record.Series) float64 { return s.CostPerOp(row.N) }))
 	}
 	counters := map[string][]float64{}
 	for _, s := range series {
@@ -295,14 +305,6 @@ func Located(values []float64) *Interval {
 	return &Interval{s.Value, s.Low, s.High}
 }
 
-// cost fills in what an operation of the row costs.
-func (f *figured) cost(r *Result) {
-	place := f.place[r.Row.Name]
-	own := Compare(finite(f.costs.Levels(place, f.otherPrice(r.Row))), 0)
-	r.NSOp = &own.Interval
-	r.Metrics[record.ClientCPU] = own.Value
-}
-
 // percentiles are the metrics that are read off a distribution of latencies.
 var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
@@ -314,7 +316,7 @@ func (c *CaseResult) Widest() float64 {
 	half := 0.0
 	for _, result := range c.Rows {
 		if result.Ratio != nil && result.Row.Role != record.RoleFloor {
-			half = max(half, result.Ratio.Within)
+			half = max(half, result.Ratio.HalfWidth)
 		}
 	}
 	return half

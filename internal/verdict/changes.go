@@ -88,8 +88,6 @@ type Change struct {
 	// Metrics are what the contenders count themselves, by unit, where old and new took turns.
 	Metrics []MetricChange `json:"metrics"`
 	test    stats.Shift    // of its block values
-	doubted bool           // the mean CPU time says that it is beyond the threshold
-	unlike  bool           // its sides were measured by different instruments
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.
@@ -146,7 +144,7 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 		c.Time = NotGated
 	case c.P <= familyLevel && t.Value >= math.Log1p(regressed):
 		c.Time = Regressed
-	case t.High < math.Log1p(c.Threshold) && !c.doubted && !single:
+	case t.High < math.Log1p(c.Threshold) && !single:
 		c.Time = Passed
 	default:
 		c.Time = Inconclusive

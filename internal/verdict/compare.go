@@ -121,12 +121,16 @@ func (c *Changes) add(name string, old, new *Result) {
 	}
 }
 
-// absolute gives the logarithms of a row's times by block.
+// absolute gives the logarithms of a row's costs or times by block.
 func absolute(rec *record.Record, row *record.Row) []float64 {
 	var values []float64
 	for _, block := range rec.BlocksOf(row.Case) {
 		if s := block.Of(row.Name); s != nil {
-			values = append(values, math.Log(stats.Median(s.NSPerOp(row.N))))
+			ns := stats.Median(s.NSPerOp(row.N))
+			if row.Value == record.ValueCost {
+				ns = s.CostPerOp(row.N)
+			}
+			values = append(values, math.Log(ns))
 		}
 	}
 	return values
@@ -153,7 +157,7 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 // either has no figures.
 func (c *CaseResult) RatioOf(row, base *Result) (Interval, bool) {
 	p := c.figured.pair(row.Row, base.Row)
-	if ratio := p.compare(p.values()); len(p.series) >= stats.MinBlocks || row.Ratio == nil || base.Ratio == nil {
+	if ratio := Compare(p.values()); len(p.series) >= stats.MinBlocks || row.Ratio == nil || base.Ratio == nil {
 		return ratio.Interval, len(p.series) > 0
 	}
 	return row.Ratio.Each(math.Log).Plus(-1, base.Ratio.Each(math.Log)).Each(math.Exp), true

@@ -11,27 +11,21 @@ import (
 type Comparison struct {
 	To string `json:"to"` // the contender that it is compared with, if it is one of a case
 	Interval
-	// HalfWidth is half the interval's width: 0.01 is ±1%. Within is that of the interval without
-	// what differs between runs, which more blocks narrow. Both are +Inf with too few blocks.
-	HalfWidth, Within float64
-	seen              float64 // the least logarithm that is called different, 0 if not known
+	HalfWidth float64 // half the interval's width: 0.01 is ±1%; +Inf with too few blocks
+	seen      float64 // the least logarithm that is called different, 0 if not known
 }
 
 // differenceLevel is the p-value above which nothing is called different: where intervals are wide,
 // the margin alone would let too many of equal things be.
 const differenceLevel = 0.005
 
-// Compare estimates the ratio from the block values, with the 95% interval in which a second run
-// would find it. between is the standard deviation of the logarithm of what differs between runs,
-// and not between blocks of one; 0 for none.
-func Compare(blockValues []float64, between float64) Comparison {
+// Compare estimates the ratio from the block values, with its 95% interval.
+func Compare(blockValues []float64) Comparison {
 	s := stats.Paired(blockValues, differenceLevel)
 	if len(blockValues) < stats.MinBlocks {
-		return Comparison{"", Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1), math.Inf(1)}
+		return Comparison{"", Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1)}
 	}
-	low, high := math.Hypot(s.Value-s.Low, 1.96*between), math.Hypot(s.High-s.Value, 1.96*between)
-	ratio := Interval{s.Value, s.Value - low, s.Value + high}.Each(math.Exp)
-	return Comparison{"", ratio, (low + high) / 2, (s.High - s.Low) / 2, s.Seen}
+	return Comparison{"", ratioOf(&s), (s.High - s.Low) / 2, s.Seen}
 }
 
 // Needed is the slowdown that would have made the comparison one of something slower, spread as it

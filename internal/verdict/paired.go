@@ -30,15 +30,15 @@ func IsSame(rec *record.Record) bool {
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
 // the same run.
 //
-//  1. A row's cost is compared, or its wall time where it waits: by the values of its blocks, new
-//     against old (see [CaseResult.BlockValues]). So are the mean CPU time of all batches and wall
-//     time, which show what other goroutines do and what only some pieces have.
+//  1. A row's cost is compared by the values of its blocks, new against old (see
+//     [CaseResult.BlockValues]); its wall time where it waits for a server, or waits more than the
+//     old one.
 //  2. Blocks with the same function layout are one group, and the tests of all rows are those of
 //     [stats.Moderated].
 //  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
-//     side), and the estimate to be at the threshold. Passed needs the upper bound under it, and
-//     the mean CPU time not to say otherwise. It is not adjusted for many rows, as each row that is
-//     really beyond the threshold must be missed by itself.
+//     side), and the estimate to be at the threshold. Passed needs the upper bound under it. It is
+//     not adjusted for many rows, as each row that is really beyond the threshold must be missed by
+//     itself.
 //  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
@@ -71,40 +71,31 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
-// testPaired tests each row's cost, mean CPU time and wall time.
+// testPaired tests each row's cost, or wall time.
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
-	var costs, means, walls []stats.Grouped
+	var rows []stats.Grouped
 	unlike := 0
 	for _, r := range c.Rows {
-		p := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
-		costs = append(costs, p.grouped(p.values()))
-		var mean, wall stats.Grouped
-		if r.unlike = r.New.Row.Instrument != r.Old.Row.Instrument; r.unlike {
+		f := cases[r.New.Row.Case].figured
+		p := f.pair(r.New.Row, r.Old.Row)
+		values := p.values()
+		if f.waits(r.New.Row) > wallApart*f.waits(r.Old.Row) {
+			values = p.walls()
+		}
+		rows = append(rows, p.grouped(values))
+		if r.New.Row.Instrument != r.Old.Row.Instrument {
 			unlike++
-		} else {
-			wall = p.grouped(p.walls())
 		}
-		if !r.unlike && r.New.Row.Value == record.ValueCost {
-			mean = p.grouped(p.means())
-		}
-		means, walls = append(means, mean), append(walls, wall)
 	}
 	if unlike > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise: their mean CPU time and wall time are not compared", unlike, len(c.Rows)))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise, which may be all of the difference", unlike, len(c.Rows)))
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
-	tests, spreads := stats.Moderated(costs, level, familyLevel)
-	byMean, _ := stats.Moderated(means, level, familyLevel)
-	byWall, _ := stats.Moderated(walls, level, familyLevel)
+	tests, spreads := stats.Moderated(rows, level, familyLevel)
 	for i, r := range c.Rows {
 		r.test = tests[i]
-		if len(costs[i]) > 1 && slices.ContainsFunc(costs[i], func(g []float64) bool { return len(g) > 1 }) {
+		if len(rows[i]) > 1 && slices.ContainsFunc(rows[i], func(g []float64) bool { return len(g) > 1 }) {
 			r.Spread = &spreads[i]
-		}
-		if r.New.Row.Value == record.ValueCost && !r.unlike {
-			threshold := math.Log1p(c.Limits.Time)
-			r.test = worse(r.test, []stats.Shift{byMean[i], byWall[i]}, threshold)
-			r.doubted = byMean[i].Low > 0 && byMean[i].Value >= threshold
 		}
 	}
 }

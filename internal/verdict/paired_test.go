@@ -137,7 +137,7 @@ func TestFewBlocks(t *testing.T) {
 	rec := r.Record()
 	recordtest.Against(rec, 1)
 	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
-	if c.Outcome() != verdict.Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 6 blocks") {
+	if c.Outcome() != verdict.Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 4 blocks") {
 		t.Errorf("%v %v", c.Outcome(), c.Warnings)
 	}
 }

@@ -50,11 +50,11 @@ func (m *machine) compare(precision, effect float64) verdict.Comparison {
 		for len(values) < look {
 			values = append(values, m.block(12, effect))
 		}
-		if verdict.Compare(values, 0).HalfWidth <= precision {
+		if verdict.Compare(values).HalfWidth <= precision {
 			break
 		}
 	}
-	return verdict.Compare(values, 0)
+	return verdict.Compare(values)
 }
 
 // within says whether k of n is believable for a probability p: within 4 standard

@@ -233,9 +233,6 @@ func (in *serializing) Run(n int) error {
 	return nil
 }
 
-// Cycle returns 1: all operations are alike.
-func (in *serializing) Cycle() int { return 1 }
-
 func (in *serializing) Metrics() map[string]float64 {
 	return map[string]float64{"encoded-bytes": float64(len(in.text))}
 }
@@ -266,8 +263,5 @@ func (in *copying) Run(n int) error {
 	}
 	return nil
 }
-
-// Cycle returns 1: all operations are alike.
-func (in *copying) Cycle() int { return 1 }
 
 func (in *copying) Close() error { return nil }

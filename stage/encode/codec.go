@@ -390,9 +390,6 @@ func (in *instance[M, V]) Run(n int) error {
 	return nil
 }
 
-// Cycle returns the size of the corpus.
-func (in *instance[M, V]) Cycle() int { return len(in.run.originals) }
-
 // Metrics returns the mean size of the corpus's encoded messages, in bytes.
 func (in *instance[M, V]) Metrics() map[string]float64 {
 	return map[string]float64{"encoded-bytes": in.bytes}

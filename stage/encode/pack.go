@@ -167,9 +167,6 @@ func (p *packing[M, V]) train(training []M) ([]byte, error) {
 	return dictionary, err
 }
 
-// Cycle returns the size of the corpus.
-func (p *packing[M, V]) Cycle() int { return len(p.back.inputs) }
-
 // Run packs and unpacks n messages.
 func (p *packing[M, V]) Run(n int) error {
 	in, back := p.in, &p.back

@@ -136,14 +136,6 @@ func (in *instance) Run(n int) (err error) {
 	return nil
 }
 
-// Cycle returns the number of subscriptions; 0 where a batch is one call.
-func (in *instance) Cycle() int {
-	if in.maker.many != nil {
-		return 0
-	}
-	return len(in.workload.recipients)
-}
-
 func (in *instance) Close() error {
 	if in.maker.close == nil {
 		return nil

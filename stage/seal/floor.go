@@ -244,7 +244,4 @@ func (f *floor) Run(n int) error {
 	return nil
 }
 
-// Cycle returns the number of subscriptions.
-func (f *floor) Cycle() int { return f.recipients }
-
 func (f *floor) Close() error { return nil }

@@ -119,7 +119,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := lab.NewRecord(lab.Plan{Entries: entries, Rounds: 3},
+	rec := lab.NewRecord(lab.Plan{Entries: entries},
 		record.Run{Seed: 7, Precision: 1000, Budget: 10 * time.Minute, GOMAXPROCS: 2}, record.ThisMachine(0))
 	if err := (&lab.Conductor{Command: command}).Run(context.Background(), entries, rec); err != nil {
 		t.Fatal(err)

@@ -111,11 +111,7 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	var err error
-	times := 2
-	if in.place.target().source != nil {
-		times = 1 // so much work needs no warm-up
-	}
-	in.peak, err = peakOf(times, func() error {
+	in.peak, err = peakOf(func() error {
 		if err := in.place.prepare(ctx); err != nil {
 			return err
 		}

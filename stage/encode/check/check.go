@@ -193,9 +193,6 @@ func (in *instance[V, P]) Prove(context.Context) error {
 	return nil
 }
 
-// Cycle returns the size of the corpus.
-func (in *instance[V, P]) Cycle() int { return len(in.values) }
-
 func (in *instance[V, P]) Close() error { return nil }
 
 var (

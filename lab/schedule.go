@@ -1,0 +1,149 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"postage/internal/stats"
+)
+
+// turns is what the schedule knows of a case. Nothing here starts a process or reads a clock.
+type turns struct {
+	rows      int           // that take part
+	batch     time.Duration // how long one is thought to take, before a block was measured
+	blocks    int           // of the row that has fewest
+	halfWidth float64       // of its widest interval, +Inf before there is one
+	done      bool
+	// What past blocks took, a row: one round, and everything else that every block does.
+	round, fixed []time.Duration
+	slower       float64 // than thought, as blocks of other cases were; 0 where none was measured
+}
+
+// goal is what a run tries to give every case before it narrows the widest interval: blocks of at
+// least so many rounds.
+type goal struct{ blocks, rounds int }
+
+// goals are tried in order: the first that there is time for. With eight blocks Student's interval
+// is a fifth wider than with many, with six a third, with four twice as wide. In five rounds a row
+// that allocates meets some collections of garbage: with fewer its blocks differ by more
+// (docs/evidence/method.md, Rounds).
+var goals = []goal{{8, 6}, {6, 5}, {5, 5}, {stats.MinBlocks, fewestRounds}}
+
+// takes is how long a block of so many rounds takes.
+func (t *turns) takes(rounds int) time.Duration {
+	if len(t.round) == 0 {
+		return time.Duration(max(1, t.slower) * float64(estimated(t.rows, t.batch, rounds)))
+	}
+	return time.Duration(t.rows) * (lower(t.fixed) + time.Duration(rounds)*lower(t.round))
+}
+
+// lower is the lower median: a block that met a hang says nothing of the next.
+func lower(of []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(of))[(len(of)-1)/2]
+}
+
+// foresee has cases without a block take as many times longer than thought as the fastest of the
+// others did.
+func foresee(cases []*turns) {
+	slower := math.Inf(1)
+	for _, t := range cases {
+		if len(t.round) > 0 {
+			slower = min(slower, float64(t.takes(DefaultRounds))/float64(max(1, estimated(t.rows, t.batch, DefaultRounds))))
+		}
+	}
+	for _, t := range cases {
+		if t.slower = slower; math.IsInf(slower, 1) {
+			t.slower = 0
+		}
+	}
+}
+
+// missing is how long it takes until every case has so many blocks.
+func missing(cases []*turns, blocks, rounds int) (all time.Duration) {
+	for _, t := range cases {
+		if !t.done {
+			all += time.Duration(max(0, blocks-t.blocks)) * t.takes(rounds)
+		}
+	}
+	return all
+}
+
+// inReach is the first goal that there is time for, with as many rounds as there is; the last one
+// if there is time for none.
+func inReach(cases []*turns, left time.Duration) goal {
+	for _, g := range goals {
+		for rounds := DefaultRounds; rounds >= g.rounds; rounds-- {
+			if missing(cases, g.blocks, rounds) <= left {
+				return goal{g.blocks, rounds}
+			}
+		}
+	}
+	return goals[len(goals)-1]
+}
+
+// next is the case that the next block goes to, and with how many rounds; nil where none is left
+// that there is time for. Until all cases have the blocks of the goal it is the one with fewest, so
+// that a bad minute does not meet one case alone, and of these the one that takes least. Then it is
+// the one whose widest interval a second narrows most.
+func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
+	g := inReach(cases, left)
+	behind := func(t *turns) int { return max(0, g.blocks-t.blocks) }
+	for _, t := range cases {
+		if t.done || t.takes(fewestRounds) > left {
+			continue
+		}
+		switch {
+		case best == nil, behind(t) > behind(best):
+			best = t
+		case behind(t) < behind(best):
+		case behind(t) > 0 && t.takes(g.rounds) < best.takes(g.rounds), behind(t) == 0 && t.gain() > best.gain():
+			best = t
+		}
+	}
+	if best == nil {
+		return nil, 0
+	}
+	rounds = DefaultRounds
+	if behind(best) > 0 {
+		rounds = g.rounds
+	}
+	for rounds > fewestRounds && best.takes(rounds) > left {
+		rounds--
+	}
+	return best, rounds
+}
+
+// gain is by how much a second more narrows the case's widest interval.
+func (t *turns) gain() float64 {
+	if math.IsInf(t.halfWidth, 1) {
+		return 1 / t.takes(DefaultRounds).Seconds()
+	}
+	return t.halfWidth * (1 - width(t.blocks+1)/width(t.blocks)) / max(1e-9, t.takes(DefaultRounds).Seconds())
+}
+
+// width is how wide an interval of so many blocks is beside others: about Student's t over the root
+// of their number.
+func width(blocks int) float64 {
+	n := float64(blocks)
+	return (1.96 + 3/max(1, n-1)) / math.Sqrt(n)
+}
+
+// costliest is the case that should lose a row, as not all can have the blocks of an interval; nil
+// where they can.
+func costliest(cases []*turns, left time.Duration) (most *turns) {
+	last := goals[len(goals)-1]
+	if missing(cases, last.blocks, last.rounds) <= left {
+		return nil
+	}
+	rest := func(t *turns) time.Duration { return missing([]*turns{t}, last.blocks, last.rounds) }
+	for _, t := range cases {
+		if t.rows > fewestRows && (most == nil || rest(t) > rest(most)) {
+			most = t
+		}
+	}
+	return most
+}
+
+// fewestRows is what a case keeps: its baseline, its control, and a choice of two.
+const fewestRows = 4
