@@ -145,13 +145,12 @@ func roundsOfBlocks(rec *record.Record) (rounds []int) {
 // Where the first block takes longer than the others, the next ones have fewer rounds until that
 // shows.
 func TestRoundsComeBack(t *testing.T) {
-	// With rounds of 0.8 s, seven blocks like the first would take 91 s and like the others 63 s.
+	// With rounds of 0.8 s, seven blocks like the first would take 86 s, and like the others 63 s.
 	rec, _ := pacedRun(t, 92*time.Second, func(process int) paced {
-		p := paced{open: 60 * time.Millisecond, perOp: 100e6}
-		if process < 8 {
-			p.open = time.Second
+		if process == 0 {
+			return paced{open: 4 * time.Second, perOp: 100e6}
 		}
-		return p
+		return paced{open: 60 * time.Millisecond, perOp: 100e6}
 	})
 	rounds := roundsOfBlocks(rec)
 	if n := len(rounds); n < goals[0].blocks || rounds[1] >= DefaultRounds || slices.Max(rounds[2:]) != DefaultRounds {
