@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"postage/stage"
 )
@@ -71,4 +72,27 @@ func capitalised(names []string) []string {
 		capital = append(capital, strings.ToUpper(name[:1])+name[1:])
 	}
 	return capital
+}
+
+// A first look's table of what to use has room for names of 20 characters, and each of them is of
+// one case.
+func TestSpoken(t *testing.T) {
+	const most = 20
+	spoken := map[string]string{}
+	for _, suite := range stage.Suites() {
+		if suite.Figures.Spoken == nil {
+			t.Errorf("%s: nothing says what a person calls its cases", suite.Stage)
+			continue
+		}
+		for _, c := range suite.Cases {
+			name := suite.Figures.Spoken(c.Name)
+			if other := spoken[name]; name != "" && other != "" {
+				t.Errorf("%s and %s are both %q", other, c.Name, name)
+			}
+			if n := utf8.RuneCountInString(name); c.Headline && len(c.First) > 0 && (n == 0 || n > most) {
+				t.Errorf("%s is %q, of %d characters, want at most %d", c.Name, name, n, most)
+			}
+			spoken[name] = c.Name
+		}
+	}
 }

@@ -89,8 +89,8 @@ func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seat
 	return seats, nil
 }
 
-// setUp has the contenders set themselves up and prove themselves, and warms them up. It returns how
-// long it took to find the operations of their batches, which only a row's first block does.
+// setUp has the contenders set themselves up and prove themselves, and warms them up. It returns
+// how long it took to find the operations of their batches, which only a row's first block does.
 func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Duration) {
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
@@ -207,8 +207,8 @@ func (s *seat) warn(warnings []string) {
 // cannot be read.
 const longestReason = 2000
 
-// each does something with each contender that has not failed, with twice as many at a time as there
-// are processors, as some of it is waiting.
+// each does something with each contender that has not failed, with twice as many at a time as
+// there are processors, as some of it is waiting.
 func each(seats []*seat, do func(*seat) error) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, 2*runtime.NumCPU())

@@ -12,9 +12,9 @@ import (
 const restsEvery, fewestDrawn = 4, 3
 
 // company are the entries that take part in a block: the baseline and the floors, and of the others
-// those that do not sit out, which is drawn; all in the first blocks, as a short run has no more. So
-// a row is not always beside the same rows, as it would not be in another
-// run. Sides that take turns have the same company.
+// those that do not sit out, which is drawn; all in the first blocks, as a short run has no more.
+// So a row is not always beside the same rows, as it would not be in another run. Sides that take
+// turns have the same company.
 func (r *run) company(cs *runCase, block int) []Entry {
 	after := block - 1 - goals[0].blocks
 	turn, order := after%restsEvery, []int(nil)

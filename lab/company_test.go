@@ -21,9 +21,9 @@ func cased(contenders int) (*run, *runCase) {
 	return r, cs
 }
 
-// Each contender sits out one block of four after the blocks of the first goal, the baseline and the
-// floor none, and who is beside whom differs from four blocks to the next. With one contender, or a
-// side to take turns with, nothing is drawn.
+// Each contender sits out one block of four after the blocks of the first goal, the baseline and
+// the floor none, and who is beside whom differs from four blocks to the next. With one contender,
+// or a side to take turns with, nothing is drawn.
 func TestCompanyIsDrawn(t *testing.T) {
 	r, cs := cased(5)
 	had, companies := map[string]int{}, map[string]bool{}

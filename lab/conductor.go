@@ -211,8 +211,12 @@ func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 		if away == nil {
 			return
 		}
-		r.rec.Row(away.Row()).Proof = record.ProofNotMeasured + "there was no time for it: give a larger --budget"
-		most.rows = len(live) - 1
+		for _, e := range live {
+			if e.Row() == away.Row() || e.Old && e.asked() == away.Row() { // a side without the other says nothing
+				r.rec.Row(e.Row()).Proof = record.ProofNotMeasured + "there was no time for it: give a larger --budget"
+			}
+		}
+		most.rows = len(r.live(cs))
 		r.tell("blocks take longer here than the budget allows: %s is left out", away.Row())
 	}
 }

@@ -56,8 +56,8 @@ func TestCalibrateFirstBatches(t *testing.T) {
 	}
 }
 
-// Operations that take longer than a batch should are found out after two or a few of them, and there
-// is one to a batch, or the fewest that it can have.
+// Operations that take longer than a batch should are found out after two or a few of them, and
+// there is one to a batch, or the fewest that it can have.
 func TestCalibrateLongOperations(t *testing.T) {
 	for _, tt := range []struct {
 		perOp time.Duration
@@ -132,9 +132,9 @@ func (c interrupted) Run(n int) error {
 	return nil
 }
 
-// A batch takes as long where others have the processor most of the time. By the clock it would come
-// out at some fifth of the operations. Where others have nearly all of it, that is not told from
-// waiting.
+// A batch takes as long where others have the processor most of the time. By the clock it would
+// come out at some fifth of the operations. Where others have nearly all of it, that is not told
+// from waiting.
 func TestCalibrateWhereOthersWork(t *testing.T) {
 	w := &worker{instance: interrupted{new(int)}, value: record.ValueCost}
 	before, _ := proc.CPU()

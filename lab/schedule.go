@@ -44,18 +44,20 @@ func lower(of []time.Duration) time.Duration {
 }
 
 // foresee has cases without a block take as many times longer than thought as the fastest of the
-// others did.
+// others did, once two have had one: a single one may be slow by itself.
 func foresee(cases []*turns) {
-	slower := math.Inf(1)
+	measured, slower := 0, math.Inf(1)
 	for _, t := range cases {
 		if len(t.round) > 0 {
+			measured++
 			slower = min(slower, float64(t.takes(DefaultRounds))/float64(max(1, estimated(t.rows, t.batch, DefaultRounds))))
 		}
 	}
+	if measured < 2 {
+		return
+	}
 	for _, t := range cases {
-		if t.slower = slower; math.IsInf(slower, 1) {
-			t.slower = 0
-		}
+		t.slower = slower
 	}
 }
 
@@ -130,7 +132,7 @@ func width(blocks int) float64 {
 }
 
 // costliest is the case that should lose a row, as not all can have the blocks of an interval; nil
-// where they can.
+// where they can, or where that saves nothing.
 func costliest(cases []*turns, left time.Duration) (most *turns) {
 	last := goals[len(goals)-1]
 	if missing(cases, last.blocks, last.rounds) <= left {
@@ -138,7 +140,7 @@ func costliest(cases []*turns, left time.Duration) (most *turns) {
 	}
 	rest := func(t *turns) time.Duration { return missing([]*turns{t}, last.blocks, last.rounds) }
 	for _, t := range cases {
-		if t.rows > fewestRows && (most == nil || rest(t) > rest(most)) {
+		if t.rows > fewestRows && rest(t) > 0 && (most == nil || rest(t) > rest(most)) {
 			most = t
 		}
 	}

@@ -203,8 +203,8 @@ func (s *Series) CPUNSPerOp(n int) []float64 {
 	return slices.DeleteFunc(perOp(s.CPUNS, n), func(ns float64) bool { return ns == 0 })
 }
 
-// CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns; of the wall
-// time, where the CPU time of a batch is not known.
+// CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns; of the
+// wall time, where the CPU time of a batch is not known.
 func (s *Series) CostPerOp(n int) float64 {
 	times := s.WallNS
 	if len(s.CPUNS) == len(s.WallNS) && !slices.Contains(s.CPUNS, 0) {

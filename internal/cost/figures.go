@@ -8,13 +8,11 @@ import (
 // Figures describe a stage's figures to packages that print them or calculate with them but know no
 // stage. With the zero value, cases are printed without any of that.
 type Figures struct {
-	// Message is the key in case names that names the message, Does the key that names what is done
-	// to it: "msg" and "op". Verbs has Does's values as verbs: "decode".
-	Message, Does string
-	Verbs         map[string]string
-	// Known are contenders that readers know; the fastest is compared with them beside the
-	// baseline: {"codec=json": "encoding/json"}.
-	Known map[string]string
+	// Message is the key in case names that names the message: "msg".
+	Message string
+	// Spoken is a case as a person says it, in some 20 characters: "an order, decoded"; "" for one
+	// that is shown by its name. Optional.
+	Spoken func(caseName string) string
 	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
 	// anything else: the messages are the user's.
 	PerMillion bool

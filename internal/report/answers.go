@@ -1,177 +1,214 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
 
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
 )
 
-// An answer says in a sentence which contender won: for a message, at each operation; else for one
-// case.
+// An answerView is what to use for a case: a line of the table that comes before the others.
 type answerView struct {
-	Lead    string // "For your", "For"
-	Subject string // "order": the message, or the case's name
-	Link    string // id of the case that the subject is, "" for a message
-	Rest    string // " message,"
-	Clauses []clauseView
+	ID                                   string // of the case on a page
+	For, Use, Instead, Cost, Saves, Sure string
+	Or                                   string // "pbfast, vtprotobuf": what cannot be told from Use
+	Pattern                              string // that selects the case
 }
 
-// clauseView is a part of the answer: "encode with", "polyglot", and why.
-type clauseView struct{ ID, Do, Who, Text string }
-
-// sentences are the answers of a record as text, one a line.
-func sentences(cases []*caseOfRun) (lines []string) {
-	for _, answer := range answers(cases) {
-		line := strings.TrimSpace(answer.Lead+" "+answer.Subject) + answer.Rest
-		for _, clause := range answer.Clauses {
-			line += strings.TrimRight(" "+clause.Do, " ") + " " + clause.Who + clause.Text
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-func answers(cases []*caseOfRun) []answerView {
-	var all []answerView
-	messages := map[string]int{}
+// answers are those of the cases with a choice, and remarks: on what is cheaper, but departs from a
+// standard; and on what pays at which bandwidth, for cases of packed messages.
+func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
-		if c.Baseline == nil || c.Baseline.NSOp == nil {
-			continue
-		}
-		k := record.KeysOf(c.Name)
 		if picks := picksOf(c.CaseResult); picks != nil {
-			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})
+			remarks = append(remarks, c.spoken()+": "+packed(picks)+".")
 			continue
 		}
-		does, known := c.says.Verbs[k.Get(c.says.Does)]
-		message := k.Get(c.says.Message)
-		if !known || message == "" {
-			all = append(all, answerView{Lead: "For", Subject: strings.ReplaceAll(c.Name, "/", " "), Link: c.id, Rest: ",", Clauses: []clauseView{c.clause("")}})
+		advice := verdict.Advise(c.CaseResult)
+		if advice == nil {
 			continue
 		}
-		key := c.run + " " + k.Without(c.says.Does).Join(" ")
-		at, ok := messages[key]
-		if !ok {
-			at = len(all)
-			messages[key] = at
-			all = append(all, answerView{Lead: "For your", Subject: message, Rest: " message,"})
-		}
-		all[at].Clauses = append(all[at].Clauses, c.clause(does))
-	}
-	for i := range all {
-		for j := range all[i].Clauses {
-			end := ";"
-			if j == len(all[i].Clauses)-1 {
-				end = "."
+		all = append(all, c.answer(advice))
+		if r := advice.Departing; r != nil {
+			still := "faster"
+			if r.Row.Value == record.ValueCost {
+				still = "cheaper"
 			}
-			all[i].Clauses[j].Text += end
+			x, _ := c.RatioOf(advice.Use, r)
+			remarks = append(remarks, fmt.Sprintf("%s: %s is %s %s still, but departs from %s.",
+				c.spoken(), called(c.CaseResult, r), times(x.Value), still, r.Row.Properties[record.Departs]))
 		}
 	}
-	return all
+	return all, remarks
 }
 
-// terms are the words for a row's quantity: a cost is less or more, a time shorter or longer.
-type terms struct{ takes, better, best, as string }
-
-func termsOf(row *record.Row) terms {
-	if row.Value == record.ValueCost {
-		return terms{"costs", "cheaper", "the cheapest", "costs %s as much"}
+func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
+	a := answerView{ID: c.id, For: c.spoken(), Use: called(c.CaseResult, advice.Use), Cost: duration(rounded(advice.Use.NSOp.Value, 2)), Sure: "?", Pattern: c.Name}
+	if advice.Instead != nil {
+		a.Instead, a.Saves = called(c.CaseResult, advice.Instead), times(advice.Saves.Value)
+		if advice.Saves.Bounded() {
+			a.Saves += fmt.Sprintf(" (%s–%s)", multiple(advice.Saves.Low), multiple(advice.Saves.High))
+		}
 	}
-	return terms{"takes", "faster", "the fastest", "takes %s as long"}
+	switch percent := math.Round(100 * advice.Sure); {
+	case percent == 100: // no number of resamples is certain
+		a.Sure = ">99%"
+	case percent >= 0:
+		a.Sure = fmt.Sprintf("%.0f%%", percent)
+	}
+	var also []string
+	for _, r := range advice.Also {
+		if r != advice.Instead { // whose interval is shown
+			also = append(also, called(c.CaseResult, r))
+		}
+	}
+	if len(also) > 0 {
+		a.Or = strings.Join(also[:min(2, len(also))], ", ")
+	}
+	if more := len(also) - 2; more > 0 {
+		a.Or += fmt.Sprintf(" +%d", more)
+	}
+	return a
 }
 
-// clause says what to take in a case, to do something or for what the case is, and why: how much
-// cheaper or faster it is than the baseline and, where they are measured beside it, than those that
-// every reader knows; and what may be better still. What departs from a standard is said to.
-func (c *caseOfRun) clause(does string) clauseView {
-	advice := clauseView{ID: c.id, Do: "use", Who: record.Short(c.Baseline.Row.Contender)}
-	if does != "" {
-		advice.Do = does + " with"
+// spoken is the case as a person says it, if its stage knows how.
+func (c *caseOfRun) spoken() string {
+	name := ""
+	if c.says.Spoken != nil {
+		name = c.says.Spoken(c.Name)
 	}
-	takes := supported(*c.Baseline.NSOp, durationIn)
-	in := termsOf(c.Baseline.Row)
-	rivals := c.rivals()
-	if len(rivals) == 0 {
-		advice.Text = ": it has no rival, and " + in.takes + " " + takes
-		return advice
+	if name == "" {
+		name = c.Name
 	}
-	best := rivals[0]
-	switch {
-	case !best.Ratio.Bounded():
-		advice.Do, advice.Text = "", strings.TrimSuffix(" "+in.takes+" "+takes+" to "+does, " to ")+"; there are too few blocks for a verdict"
-		return advice
-	case best.Verdict == verdict.Slower:
-		advice.Text = fmt.Sprintf(": it is %s, at %s; next is %s, which "+in.as, in.best, takes, record.Short(best.Row.Contender), supported(best.Ratio.Interval, timesIn))
-		return advice
-	case best.Verdict != verdict.Faster:
-		advice.Text = fmt.Sprintf(": it %s %s, and no %s contender was found%s", in.takes, takes, in.better, c.notSure(c.Baseline))
-		return advice
+	if c.run != "" {
+		name = c.run + ": " + name
 	}
-	ratio := inverse(best.Ratio)
-	advice.Text = fmt.Sprintf(": it is %s %s than %s (%s to %s)", supported(ratio, timesIn), in.better, advice.Who, multiple(ratio.Low), times(ratio.High))
-	advice.Who = record.Short(best.Row.Contender)
-	for _, r := range rivals[1:] {
-		if name := c.says.Known[r.Row.Contender]; name != "" {
-			if x, ok := c.RatioOf(r, best); ok && x.Low > 1 {
-				advice.Text += fmt.Sprintf(" and %s %s than %s", supported(x, timesIn), in.better, name)
+	return name
+}
+
+// called is a contender's name by the fewest of its parts that no other way of the case has all of:
+// "webpush/strict" of "lib=webpush/mode=strict/as=request", if the others are of other modes.
+func called(c *verdict.CaseResult, r *verdict.Result) string {
+	var others [][]string
+	for _, o := range c.Ways() {
+		if o != r {
+			others = append(others, strings.Split(o.Row.Contender, "/"))
+		}
+	}
+	parts := strings.Split(r.Row.Contender, "/")
+	kept := make([]bool, len(parts))
+	for next := 0; ; {
+		kept[next] = true
+		others = slices.DeleteFunc(others, func(o []string) bool { return !slices.Contains(o, parts[next]) })
+		if next = telling(parts, others); next < 0 {
+			break
+		}
+	}
+	name := ""
+	for i, part := range parts {
+		if kept[i] {
+			name += "/" + part
+		}
+	}
+	return values(name[1:])
+}
+
+// telling is the part that the fewest of the others have; -1 if they all have each.
+func telling(parts []string, others [][]string) int {
+	best, fewest := -1, len(others)
+	for i, part := range parts {
+		have := 0
+		for _, o := range others {
+			if slices.Contains(o, part) {
+				have++
 			}
 		}
-	}
-	advice.Text += ", at " + supported(*best.NSOp, durationIn)
-	if best.FloorRatio != nil {
-		advice.Text += fmt.Sprintf(", %s the floor", supported(*best.FloorRatio, timesIn))
-	}
-	if from := best.Row.Properties[record.Departs]; from != "" {
-		advice.Text += ", but departs from " + from
-		keeps := func(r *verdict.Result) bool { return r.Row.Properties[record.Departs] == "" }
-		if i := slices.IndexFunc(rivals, keeps); i >= 0 && rivals[i].Verdict == verdict.Faster {
-			advice.Text += fmt.Sprintf(": %s does not, and is %s %s", record.Short(rivals[i].Row.Contender), supported(inverse(rivals[i].Ratio), timesIn), in.better)
+		if have < fewest {
+			best, fewest = i, have
 		}
 	}
-	advice.Text += c.notSure(best)
-	return advice
+	return best
 }
 
-// inverse is how many times as fast or cheap a row is that has this ratio.
-func inverse(c *verdict.Comparison) verdict.Interval {
-	return verdict.Interval{Value: 1 / c.Value, Low: 1 / c.High, High: 1 / c.Low}
+// answerColumns are the table's columns. A terminal of 80 has the last two below each line.
+func answerColumns() []column[answerView] {
+	name := func(title string, text func(answerView) string) column[answerView] {
+		return column[answerView]{title: title, left: true, alike: true, text: text} // each is of its own line
+	}
+	return []column[answerView]{
+		name("for", func(a answerView) string { return a.For }),
+		name("use", func(a answerView) string { return a.Use }),
+		name("instead of", func(a answerView) string { return a.Instead }),
+		figures("cost", func(a answerView) string { return a.Cost }),
+		figures("saves (95%)", func(a answerView) string { return a.Saves }),
+		figures("sure", func(a answerView) string { return a.Sure }),
+		texts("or", func(a answerView) string { return a.Or }).when(ifWide),
+		texts("pattern", func(a answerView) string { return a.Pattern }).when(ifWide),
+	}
 }
 
-// notSure names the rivals that may be faster than what is advised, by more than counts as the
-// same; "" if there are none.
-func (c *caseOfRun) notSure(advised *verdict.Result) string {
-	var names []string
-	for _, r := range c.rivals() {
-		if x, ok := c.RatioOf(r, advised); r != advised && ok && math.Log(x.Low) < -2*verdict.Margin(c.Record.Run.Precision) {
-			names = append(names, record.Short(r.Row.Contender))
+// answers prints the table, and below it its remarks, what else is to say, and, if the cases can be
+// run, how to run one further.
+func (d *doc) answers(cases []*caseOfRun, more string, run bool) {
+	all, remarks := answers(cases)
+	columns := answerColumns()
+	if d.Markdown { // whose first column is code
+		columns = append(columns[len(columns)-1:], columns[:len(columns)-1]...)
+	}
+	t := &doc{Form: d.Form}
+	table(t, columns, all, nil)
+	width, i := 0, -1
+	for line := range strings.Lines(t.String()) {
+		d.printf("%s", line)
+		if i < 0 {
+			width = lipgloss.Width(line)
+		} else if !d.Wide && !d.Markdown {
+			d.below(all[i], line, width)
 		}
+		i++
 	}
-	if len(names) == 0 {
-		return ""
+	if len(all) > 0 && !d.Markdown {
+		d.printf("\n")
 	}
-	return ", but that is not sure: " + some(names) + " may be " + termsOf(advised.Row).better
+	d.paragraph("- ", remarks...)
+	var notes []string
+	if more != "" {
+		notes = append(notes, more)
+	}
+	if len(all) > 0 && run {
+		notes = append(notes, "To measure a case further: postage run PATTERN.")
+	}
+	d.paragraph("", notes...)
 }
 
-// supported prints a figure with as many digits as its interval supports, up to three: with one, as
-// "about", from ±10% on, with two from ±1% on, and with more where it would leave the interval.
-func supported(figure verdict.Interval, print func(x float64, digits int) string) string {
-	about, digits := "", 3
-	if half := math.Log(figure.High/figure.Low) / 2; !figure.Bounded() || half >= 0.1 {
-		about, digits = "about ", 1
-	} else if half >= 0.01 {
-		digits = 2
+// below is what stands below a line of a table that wide: the case's pattern, unless the line
+// begins with it, and what cannot be told from what is advised.
+func (d *doc) below(a answerView, line string, width int) {
+	pattern, or := "", ""
+	if !strings.HasPrefix(line, a.Pattern) {
+		pattern = "  " + a.Pattern
 	}
-	for x := rounded(figure.Value, digits); digits < 3 && (x < figure.Low || x > figure.High); x = rounded(figure.Value, digits) {
-		digits++
+	if a.Or != "" {
+		or = "or " + a.Or
 	}
-	return about + print(figure.Value, digits)
+	gap := width - utf8.RuneCountInString(pattern+or)
+	if pattern != "" && or != "" && gap < 2 {
+		d.lines(dim, "", pattern, "    ")
+		pattern, gap = "", width-utf8.RuneCountInString(or)
+	}
+	if or != "" {
+		pattern += strings.Repeat(" ", max(2, gap)) + or
+	}
+	if pattern != "" {
+		d.lines(dim, "", pattern, "    ")
+	}
 }
 
 // rounded is a number with so many significant digits.
@@ -180,29 +217,16 @@ func rounded(x float64, digits int) float64 {
 	return x
 }
 
-// timesIn is times with so many digits.
-func timesIn(x float64, digits int) string {
-	switch x = rounded(x, digits); {
-	case digits == 1 && x < 99.5 || x < 1:
-		return brief(x) + "×"
-	case digits == 2 && x < 1.995:
-		return fmt.Sprintf("%.1f×", x)
-	}
-	return times(x)
-}
-
-func durationIn(ns float64, digits int) string { return duration(rounded(ns, digits)) }
-
 // packed says which way of packing is best at which bandwidth.
-func (c *caseOfRun) packed(picks []pick) clauseView {
+func packed(picks []pick) string {
 	first := record.Short(picks[0].Row.Contender)
 	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && !p.Ratio.Bounded() }) {
-		return clauseView{ID: c.id, Who: "there", Text: " are too few blocks to say what pays"}
+		return "there are too few blocks to say what pays"
 	}
 	if len(picks) == 1 {
-		return clauseView{ID: c.id, Who: first, Text: " is best at every bandwidth"}
+		return first + " is best at every bandwidth"
 	}
-	text := " is best above " + bandwidth(picks[1].Below)
+	text := first + " is best above " + bandwidth(picks[1].Below)
 	for i, p := range picks[1:] {
 		below := "that"
 		if i > 0 {
@@ -210,23 +234,7 @@ func (c *caseOfRun) packed(picks []pick) clauseView {
 		}
 		text += fmt.Sprintf(", %s below %s (%s bytes)", record.Short(p.Row.Contender), below, words.Integer(int64(math.Round(p.Metrics[record.PackedBytes]))))
 	}
-	return clauseView{ID: c.id, Who: first, Text: text}
+	return text
 }
 
 func bandwidth(mbit float64) string { return scaled(1e3*mbit, "kbit/s", "Mbit/s", "Gbit/s") }
-
-// rivals are the contenders with figures: those that were found faster than the baseline
-// first, those found slower last, each the fastest first.
-func (c *caseOfRun) rivals() []*verdict.Result {
-	var rivals []*verdict.Result
-	for _, r := range c.Ways() {
-		if r.Ratio != nil && r.Row.Role == record.RoleContender {
-			rivals = append(rivals, r)
-		}
-	}
-	rank := map[verdict.Verdict]int{verdict.Faster: -1, verdict.Slower: 1}
-	slices.SortStableFunc(rivals, func(a, b *verdict.Result) int {
-		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(a.Ratio.Value, b.Ratio.Value))
-	})
-	return rivals
-}

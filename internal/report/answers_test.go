@@ -6,39 +6,24 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
 )
 
-// A contender that nothing beats has its sentence, whether the operation has a verb or not.
-func TestAnswersOfTheUnbeaten(t *testing.T) {
-	for _, op := range []string{"encode", "other"} {
-		const c = "Encode/msg=0/op=encode/"
-		// a is as fast as the baseline, all others are slower.
-		run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20, Slower: map[string]float64{c + "codec=a": 10.0 / 3, c + "codec=b": 5}}
-		rec := run.Record()
-		rename := func(s *string) { *s = strings.Replace(*s, "op=encode", "op="+op, 1) }
-		for i := range rec.Rows {
-			rename(&rec.Rows[i].Name)
-			rename(&rec.Rows[i].Case)
-		}
-		for i := range rec.Blocks {
-			rename(&rec.Blocks[i].Case)
-			for j := range rec.Blocks[i].Series {
-				rename(&rec.Blocks[i].Series[j].Row)
-			}
-		}
-		page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
-		if !strings.Contains(page, "and no faster contender was found") {
-			t.Errorf("%s: the page does not say that no faster contender was found", op)
-		}
+// answersOf are a record's answers, by the case.
+func answersOf(rec *record.Record) (map[string]answerView, []string) {
+	all, remarks := answers(casesOf(verdict.Analyze(rec), stages))
+	byCase := map[string]answerView{}
+	for _, a := range all {
+		byCase[a.Pattern] = a
 	}
+	return byCase, remarks
 }
 
-// An answer names the quantity, and says of a winner that departs from a standard that it does, and
-// what does not.
+// A winner that departs from a standard is in the remark alone, which names the quantity.
 func TestAnswersSayWhatDeparts(t *testing.T) {
 	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
 	rec := run.Record()
@@ -48,9 +33,12 @@ func TestAnswersSayWhatDeparts(t *testing.T) {
 			rec.Rows[i].Properties = map[string]string{record.Departs: "RFC 1 (2), as it is short"}
 		}
 	}
-	page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
-	if want := regexp.MustCompile(`it is [0-9.]+× cheaper than base \([^)]*\)[^<]*, but departs from RFC 1 \(2\), as it is short: b does not, and is (about )?[0-9.]+× cheaper`); !want.MatchString(page) {
-		t.Errorf("the page does not say %s", want)
+	all, remarks := answersOf(rec)
+	if a := all["Encode/msg=0/op=encode"]; a.Use != "b" || a.Instead != "base" || a.For != "one 0, encoded" {
+		t.Errorf("%+v", a)
+	}
+	if want := "one 0, encoded: a is 1.67× cheaper still, but departs from RFC 1 (2), as it is short."; len(remarks) != 1 || remarks[0] != want {
+		t.Errorf("%q, want %q", remarks, want)
 	}
 }
 
@@ -59,14 +47,11 @@ func TestOldSelvesAreNoChoice(t *testing.T) {
 	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	rec := run.Record()
 	recordtest.Against(rec, 0.2)
-	page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
-	if !strings.Contains(page, "rev=abc1234") || !strings.Contains(page, "encode with <a href=\"#encode-msg-0-op-encode\">a</a>: it is") {
-		t.Error("the page lacks the old rows, or the answer")
+	if page := string(htmlOf(t, []NamedRun{{"a.txt", rec}})); !strings.Contains(page, "rev=abc1234") {
+		t.Error("the page lacks the old rows")
 	}
-	for _, never := range []string{"rev=abc1234</a>", "rev=abc1234 may be"} {
-		if strings.Contains(page, never) {
-			t.Errorf("the page says %q", never)
-		}
+	if all, _ := answersOf(rec); all["Encode/msg=0/op=encode"].Use != "a" || all["Encode/msg=0/op=encode"].Or != "" {
+		t.Errorf("%+v", all)
 	}
 }
 
@@ -98,46 +83,86 @@ func rough() *record.Record {
 	return rec
 }
 
-// Sentences have no more digits than their intervals support, and say where the winner is not sure.
+// A rough run says what it advises, and what may be as good. What is shown is not named twice.
 func TestAnswersOfARoughRun(t *testing.T) {
-	rec := rough()
-	text := strings.Join(sentences(casesOf(verdict.Analyze(rec), stages)), "\n")
-	for _, want := range []string{"encode with msgp: it is about 8× cheaper than protobuf (6.2 to 9.4×)", " and about 9× cheaper than encoding/json", ", at about 600 ns", "but that is not sure: pbfast may be cheaper",
-		"use webpush-go: it costs about", "no cheaper contender was found, but that is not sure: webpush may be cheaper"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
+	all, _ := answersOf(rough())
+	if a := all["Encode/msg=order/op=encode"]; a.Use != "msgp" || a.Instead != "protobuf" || a.Or != "pbfast" {
+		t.Errorf("%+v", a)
+	}
+	if a := all["Seal/pad=none"]; a.Use != "webpush-go" || a.Instead != "webpush" || a.Or != "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A contender is called by as few of its parts as tell it from the others.
+func TestCalled(t *testing.T) {
+	rec := &record.Record{}
+	names := map[string]string{
+		"lib=pgx/call=exec":                   "pgx/exec",
+		"lib=pgx/call=copyfrom/data=own":      "pgx/copyfrom",
+		"lib=pgbulk/call=exec":                "pgbulk/exec",
+		"lib=pgbulk/upsert/strategy=auto":     "pgbulk/upsert",
+		"lib=pq/call=exec":                    "pq",
+		"lib=webpush/mode=strict/as=request":  "webpush/strict",
+		"lib=webpush/mode=session/as=request": "webpush/session/request",
+		"lib=webpush/mode=session/as=parts":   "webpush/parts",
+		"lib=flat/alias=yes":                  "flat/alias=yes",
+		"lib=flat":                            "flat",
+		"plain":                               "plain",
+	}
+	for name := range names {
+		role := record.RoleContender
+		if name == "lib=pgx/call=exec" {
+			role = record.RoleBaseline
+		}
+		rec.Rows = append(rec.Rows, record.Row{Name: "Case/" + name, Case: "Case", Contender: name, Role: role})
+	}
+	c := verdict.AnalyzeCase(rec, "Case")
+	for name, want := range names {
+		if got := called(c, c.Of(name)); got != want {
+			t.Errorf("%s is called %s, want %s", name, got, want)
 		}
 	}
 }
 
-func TestFiguresHaveTheDigitsThatAreSupported(t *testing.T) {
-	none := math.Inf(1)
-	for _, r := range []struct {
-		value, low, high float64
-		times, duration  string
-	}{
-		{7.1, 5.9, 8.6, "about 7×", "about 7 ns"},
-		{2.66, 2.62, 2.70, "2.7×", "2.7 ns"},
-		{38, 34, 43, "about 40×", "about 40 ns"},
-		{1.86, 1.66, 1.98, "1.9×", "1.9 ns"},
-		{1.16, 1.13, 1.19, "1.16×", "1.16 ns"},                   // 1.2 would be outside
-		{1.3, 1.15, 1.45, "about 1.3×", "about 1.3 ns"},          // 1 would be outside
-		{0.951, 0.93, 0.97, "0.95×", "0.95 ns"},                  // below a floor
-		{3.04, 2.98, 3.1, "3.0×", "3 ns"},                        // as durations have no zeros at the end
-		{142, 138, 146, "140×", "140 ns"},                        //
-		{1507, 1500, 1515, "1,510×", "1.51 µs"},                  //
-		{2.683, 2.68, 2.69, "2.7×", "2.68 ns"},                   // a factor has two digits from 2 on
-		{1.934, 1.93, 1.94, "1.93×", "1.93 ns"},                  //
-		{4036, math.Inf(-1), none, "about 4,000×", "about 4 µs"}, // too few blocks
-		{75.4, math.Inf(-1), 80, "about 80×", "about 80 ns"},
-		{0.2, 0, none, "about 0.2×", "about 0.2 ns"},
-	} {
-		x := verdict.Interval{Value: r.value, Low: r.low, High: r.high}
-		if got := supported(x, timesIn); got != r.times {
-			t.Errorf("%v: %q, want %q", x, got, r.times)
+// The table fits in 80 columns, whatever the names, and each pattern is there as a whole.
+func TestAnswersFit(t *testing.T) {
+	rec, rng := &record.Record{}, rand.New(rand.NewPCG(7, 9))
+	long := "Long/" + strings.Repeat("key=value/", 3) + "last=one"
+	middles := []string{"Long/" + strings.Repeat("key=value/", 4) + "a=1/last=one", "Long/" + strings.Repeat("key=value/", 4) + "b=2/last=one"}
+	for _, name := range append(middles, long, "Long/key=other", "Encode/msg=order/op=encode") {
+		addCase(rec, rng, name, 10, spec{"lib=something-that-is-quite-long/call=and-more", "baseline", "", 1e5, 1},
+			spec{"lib=something-that-is-quite-long/call=and-another", "contender", "", 0.9e5, 1}, spec{"lib=something-that-is-quite-long/call=third", "contender", "", 0.9e5, 1})
+	}
+	var b strings.Builder
+	if err := Record(&b, rec, stages, Form{}); err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(b.String(), "\n\n")
+	for line := range strings.Lines(table) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > textWidth {
+			t.Errorf("%d columns: %s", n, line)
 		}
-		if got := supported(x, durationIn); got != r.duration {
-			t.Errorf("%v: %q, want %q", x, got, r.duration)
+	}
+	for _, pattern := range append(middles, long, "Encode/msg=order/op=encode") {
+		if !strings.Contains(table, "\n  "+pattern) {
+			t.Errorf("%s is not in\n%s", pattern, table)
+		}
+	}
+}
+
+// One line says what the record could show, by the stage where there are several.
+func TestSight(t *testing.T) {
+	for _, r := range []struct {
+		rec  *record.Record
+		want string
+	}{
+		{sample(), `^Smallest difference this run could show: [0-9.]+%\.$`},
+		{rough(), `^Smallest difference this run could show: [0-9]+% \((seal|encode)\) to [0-9]+% \((seal|encode)\)\.$`},
+		{&record.Record{}, `^$`},
+	} {
+		if got := sight(verdict.Analyze(r.rec), r.rec); !regexp.MustCompile(r.want).MatchString(got) {
+			t.Errorf("%q, want %s", got, r.want)
 		}
 	}
 }

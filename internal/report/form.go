@@ -150,6 +150,7 @@ func (d *doc) note(s string) {
 type column[T any] struct {
 	title string
 	left  bool
+	alike bool // its texts may be alike when they are shortened
 	text  func(T) string
 	keep  kept
 }
@@ -250,27 +251,55 @@ func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
 			names = i
 		}
 	}
-	rename := func(to func(string) string) bool {
-		was, is := map[string]bool{}, map[string]bool{}
-		for _, line := range cells[1:] {
-			was[line[names]], is[to(line[names])] = true, true
-		}
-		if len(was) > len(is) {
-			return false
-		}
-		for _, line := range cells {
-			line[names] = to(line[names])
-		}
-		return true
-	}
-	rename(values)
-	for over() > 0 {
+	rename(cells, names, columns[names].alike, values)
+	shortened := func() bool {
 		length := widthsOf(cells)[names] - over()
-		if length >= nameLength && rename(func(name string) string { return middle(name, length) }) || !drop(lastly) {
-			break
-		}
+		return length >= nameLength && rename(cells, names, columns[names].alike, func(name string) string { return middle(name, length) })
+	}
+	for over() > 0 && !shortened() && drop(lastly) {
+	}
+	if over() > 0 {
+		squeeze(columns, cells, over())
 	}
 	return columns
+}
+
+// squeeze shortens the longest texts, in all columns, so that a table is narrower by that much; a
+// column whose texts would not differ is left as it is.
+func squeeze[T any](columns []column[T], cells [][]string, by int) {
+	widths := widthsOf(cells)
+	for length := slices.Max(widths); length >= nameLength; length-- {
+		saved := 0
+		for i, w := range widths {
+			if columns[i].left {
+				saved += max(0, w-length)
+			}
+		}
+		if saved < by {
+			continue
+		}
+		for i, w := range widths {
+			if columns[i].left && w > length {
+				rename(cells, i, columns[i].alike, func(name string) string { return middle(name, length) })
+			}
+		}
+		return
+	}
+}
+
+// rename changes the names in a column, if they differ as before, or may be alike.
+func rename(cells [][]string, column int, alike bool, to func(string) string) bool {
+	was, is := map[string]bool{}, map[string]bool{}
+	for _, line := range cells[1:] {
+		was[line[column]], is[to(line[column])] = true, true
+	}
+	if len(was) > len(is) && !alike {
+		return false
+	}
+	for _, line := range cells {
+		line[column] = to(line[column])
+	}
+	return true
 }
 
 // values are the values of a name of key=value parts, unless they say nothing without their keys:

@@ -74,7 +74,7 @@ func pageFuncs() template.FuncMap {
 		},
 		"millionColumns": func() []string { return millionColumns },
 		"machine":        machineText, "world": worldText, "self": selfText, "busy": busyText,
-		"sight":     func(r analyzed) string { return strings.Join(sight(r.Analysis, r.Record), " ") },
+		"sight":     func(r analyzed) string { return sight(r.Analysis, r.Record) },
 		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
 		"here":      func(c Claim) []string { return c.measured() },
 		"started":   startedText, "date": dateText, "commit": commitText, "ratio": ratio, "interval": pointRatio, "change": factorText, "probability": probability, "alongWith": alongWith,
@@ -105,6 +105,7 @@ type page struct {
 	Millions []millionView
 	Answers  []answerView
 	More     []answerView
+	Remarks  []string
 	Parts    []string // key=value parts, to filter by
 	Maps     []*heatMap
 	Costs    *costView
@@ -203,7 +204,7 @@ func newPage(contents Contents) *page {
 		p.Runs = append(p.Runs, analyzed{run, a})
 	}
 	p.Stories = stories(all)
-	p.Answers = answers(all)
+	p.Answers, p.Remarks = answers(all)
 	if len(p.Answers) > answersShown {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}

@@ -149,7 +149,22 @@ type (
 		Partial  bool            `json:"partial"`
 		Self     *jsonSelf       `json:"self"`
 		Rows     []jsonRow       `json:"rows"`
+		Answers  []jsonAnswer    `json:"answers"`
 		Warnings []string        `json:"warnings"`
+	}
+	jsonAnswer struct {
+		Case      string              `json:"case"`
+		Use       string              `json:"use"`
+		InsteadOf string              `json:"instead_of,omitempty"`
+		Ratio     *verdict.Comparison `json:"ratio"`
+		Sure      float64             `json:"sure,omitempty"` // NaN is null
+		Also      []string            `json:"also"`
+		Departs   *jsonDeparture      `json:"departs"`
+	}
+	jsonDeparture struct {
+		Use   string             `json:"use"`
+		Ratio verdict.Comparison `json:"ratio"`
+		From  string             `json:"from"`
 	}
 	jsonSelf struct {
 		ConductorPeakBytes int64   `json:"conductor_peak_bytes,omitempty"`
@@ -176,6 +191,9 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	}
 	rows := map[string]jsonRow{}
 	for _, c := range a.Cases {
+		if advice := verdict.Advise(c); advice != nil && picksOf(c) == nil {
+			out.Answers = append(out.Answers, newJSONAnswer(c, advice))
+		}
 		for _, r := range c.Rows {
 			rows[r.Row.Name] = newJSONRow(r)
 		}
@@ -184,6 +202,24 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 		out.Rows = append(out.Rows, rows[rec.Rows[i].Name])
 	}
 	return writeJSON(w, out)
+}
+
+func newJSONAnswer(c *verdict.CaseResult, advice *verdict.Advice) jsonAnswer {
+	ratio := func(r, to *verdict.Result) verdict.Comparison {
+		x, _ := c.RatioOf(r, to)
+		return verdict.Comparison{To: to.Row.Contender, Interval: x}
+	}
+	j := jsonAnswer{Case: c.Name, Use: advice.Use.Row.Contender, Sure: advice.Sure}
+	if advice.Instead != nil {
+		j.InsteadOf, j.Ratio = advice.Instead.Row.Contender, new(ratio(advice.Use, advice.Instead))
+	}
+	for _, r := range advice.Also {
+		j.Also = append(j.Also, r.Row.Contender)
+	}
+	if r := advice.Departing; r != nil {
+		j.Departs = &jsonDeparture{r.Row.Contender, ratio(r, advice.Use), r.Row.Properties[record.Departs]}
+	}
+	return j
 }
 
 func newJSONRow(r *verdict.Result) jsonRow {

@@ -57,7 +57,7 @@ func TestMillionsComeFirst(t *testing.T) {
 		return &cost.Operation{Message: "span", Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Beside: &cost.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode"}}
 	}
 	for _, first := range []bool{true, false} {
-		stages := []cost.Stage{{Name: "mine", Figures: cost.Figures{Message: "msg", Does: "op", PerMillion: first, Cost: &cost.Cost{Step: "codec", Of: of}}}}
+		stages := []cost.Stage{{Name: "mine", Figures: cost.Figures{Message: "msg", PerMillion: first, Cost: &cost.Cost{Step: "codec", Of: of}}}}
 		var text, page strings.Builder
 		if err := Record(&text, rec, stages, Form{}); err != nil {
 			t.Fatal(err)

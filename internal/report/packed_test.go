@@ -34,8 +34,7 @@ func TestPacked(t *testing.T) {
 		if got := paysText(c, r); got != test.pays {
 			t.Errorf("%v: pays below %q, want %q", test.ratio, got, test.pays)
 		}
-		answer := (&caseOfRun{CaseResult: c}).packed(picksOf(c))
-		if got := answer.Who + answer.Text; got != test.answer {
+		if got := packed(picksOf(c)); got != test.answer {
 			t.Errorf("%v: %q, want %q", test.ratio, got, test.answer)
 		}
 		if got := paysText(c, base); got != "" {

@@ -41,8 +41,7 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 	if !form.Markdown {
 		d.millions(millions(stages, a.Cases))
 	}
-	d.paragraph("- ", sentences(cases)...)
-	d.paragraph("", sight(a, rec)...)
+	d.answers(cases, sight(a, rec), ran(rec, stages))
 	if form.Markdown {
 		d.printf("%s\n\n", legend)
 	}
@@ -63,7 +62,7 @@ const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95
 // commandText is the command that makes the record again, with the date and the commit that it was
 // measured at; "" of what `postage run` did not measure.
 func commandText(rec *record.Record, stages []cost.Stage) string {
-	if len(rec.Rows) == 0 || !slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage }) {
+	if !ran(rec, stages) {
 		return ""
 	}
 	command := "postage run"
@@ -78,6 +77,11 @@ func commandText(rec *record.Record, stages []cost.Stage) string {
 		text += fmt.Sprintf(", commit %.12s", rec.Run.Commit)
 	}
 	return text + ". "
+}
+
+// ran reports whether `postage run` measured the record, and can again.
+func ran(rec *record.Record, stages []cost.Stage) bool {
+	return len(rec.Rows) > 0 && slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage })
 }
 
 // caseTable prints a case's rows, and what its control says of them.

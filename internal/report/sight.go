@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"postage/internal/verdict"
 	"postage/internal/words"
@@ -30,50 +29,30 @@ func busyText(rec *record.Record) string {
 	return "This machine was busy: " + and(signs) + "; figures are rough."
 }
 
-// sight says what differences the record can show, and what it and its machine cannot.
-func sight(a *verdict.Analysis, rec *record.Record) (lines []string) {
-	var seen []*verdict.CaseResult // the sharpest first
-	var unseen, cannot []string
-	spoken := func(c *verdict.CaseResult) string { return strings.ReplaceAll(c.Name, "/", " ") }
+// sight says in a line which differences the record could show, of the case that is measured best
+// and of the one that is worst; "" if none has intervals.
+func sight(a *verdict.Analysis, rec *record.Record) string {
+	var seen []*verdict.CaseResult
 	for _, c := range a.Cases {
-		if half := c.Widest(); math.IsInf(half, 0) || c.Unmeasured() != "" {
-			unseen = append(unseen, spoken(c))
-		} else if half > 0 {
+		if half := c.Widest(); half > 0 && !math.IsInf(half, 0) && c.Unmeasured() == "" {
 			seen = append(seen, c)
 		}
 	}
+	if len(seen) == 0 {
+		return ""
+	}
 	slices.SortStableFunc(seen, func(a, b *verdict.CaseResult) int { return cmp.Compare(a.Widest(), b.Widest()) })
-	from := func(c *verdict.CaseResult) string {
-		least := 100 * math.Expm1(c.Widest()+verdict.Margin(rec.Run.Precision))
-		if len(a.Cases) == 1 {
-			return brief(rounded(least, 2)) + "%"
+	best, worst := seen[0], seen[len(seen)-1]
+	least := func(c *verdict.CaseResult) string {
+		text := brief(rounded(100*math.Expm1(c.Widest()+verdict.Margin(rec.Run.Precision)), 2)) + "%"
+		if best.Stage() != worst.Stage() {
+			text += " (" + c.Stage() + ")"
 		}
-		return fmt.Sprintf("%s%% (%s)", brief(rounded(least, 2)), spoken(c))
+		return text
 	}
-	if n := len(seen); n > 1 {
-		lines = append(lines, "Can see here: differences of "+from(seen[0])+" to "+from(seen[n-1])+" and more.")
-	} else if n == 1 {
-		lines = append(lines, "Can see here: differences of "+from(seen[0])+" and more.")
+	text := "Smallest difference this run could show: " + least(best)
+	if best != worst {
+		text += " to " + least(worst)
 	}
-	if len(unseen) > 0 {
-		cannot = append(cannot, "differences in "+some(unseen)+" (too few blocks: give a larger --budget)")
-	}
-	if m := &rec.Machine; m.Counters != "" && m.Counters != "available" {
-		cannot = append(cannot, "instructions (no hardware counters)")
-	}
-	if v := rec.Machine.Virtualised; v != "" && v != "none" {
-		cannot = append(cannot, "times in ns that hold another day (a virtual machine)")
-	}
-	if len(cannot) > 0 {
-		lines = append(lines, "Cannot see here: "+strings.Join(cannot, "; ")+".")
-	}
-	return lines
-}
-
-// some lists names, of many the first two.
-func some(names []string) string {
-	if more := len(names) - 2; more > 1 {
-		names = append(names[:2:2], fmt.Sprintf("%d more", more))
-	}
-	return and(names)
+	return text + "."
 }

@@ -10,9 +10,12 @@ import (
 // stages say of the samples' figures what the stages of the program say of theirs, cut short.
 var stages = []cost.Stage{
 	{Name: "encode", Figures: cost.Figures{
-		Message: "msg", Does: "op", Known: map[string]string{"codec=json": "encoding/json"},
-		Verbs: map[string]string{"encode": "encode", "decode": "decode", "validate": "decode and validate",
-			"decode-reuse": "decode into a used message"},
+		Message: "msg", Spoken: func(name string) string {
+			if keys := record.KeysOf(name); keys.Get("op") == "encode" || keys.Get("op") == "decode" {
+				return "one " + keys.Get("msg") + ", " + keys.Get("op") + "d"
+			}
+			return ""
+		},
 		Cost: &cost.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *cost.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("op") != "encode" {

@@ -33,7 +33,7 @@ func TestStory(t *testing.T) {
 |write 60%                                     |wait 38%                     |s|
 pgbulk saves 50%.
 
-For Store peer=sink, use`
+for              use     instead of  cost`
 	if !strings.HasPrefix(text.String(), want) {
 		t.Errorf("it begins\n%.400s\nwant\n%s", &text, want)
 	}

@@ -28,15 +28,16 @@ func newFigured(rec *record.Record, name string) *figured {
 type pair struct {
 	row, base       *record.Row
 	series, against []*record.Series
+	at              []int // the blocks, in the case's
 	layouts         []int // of the blocks' programs
 }
 
 func (f *figured) pair(row, base *record.Row) *pair {
 	p := &pair{row: row, base: base}
-	for _, block := range f.blocks {
+	for i, block := range f.blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
 			p.series, p.against = append(p.series, s), append(p.against, b)
-			p.layouts = append(p.layouts, block.Layout)
+			p.at, p.layouts = append(p.at, i), append(p.layouts, block.Layout)
 		}
 	}
 	return p

@@ -15,7 +15,7 @@ import (
 // If the budget is too small, the last cases are left out.
 func Suite() lab.Suite {
 	use := new(serverFlags)
-	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Flags: use.register, Choose: use.choose}
+	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Figures: figures(), Flags: use.register, Choose: use.choose}
 	first, last := serverCases(use, apiserver.Generic)
 	suite.Cases = first
 	for _, s := range subjects() {

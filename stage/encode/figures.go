@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"strings"
 
 	"postage/lab"
@@ -10,20 +11,7 @@ import (
 // figures describe the stage's figures: a message on its way is encoded once and decoded once.
 func figures() lab.Figures {
 	return lab.Figures{
-		Message: "msg", Does: "op",
-		Verbs: map[string]string{
-			"encode":       "encode",
-			"decode":       "decode",
-			"read-some":    "decode and read two fields",
-			"decode-newer": "decode a newer program's message",
-			"decode-older": "decode an older program's message",
-			"forward":      "decode and encode again",
-			"decode-reuse": "decode into a used message",
-			"pack":         "pack",
-			"validate":     "decode and validate",
-			"check":        "check against rules",
-		},
-		Known: map[string]string{"codec=json": "encoding/json"},
+		Message: "msg", Spoken: spoken,
 		Cost: &lab.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("op") != "encode" {
@@ -35,4 +23,40 @@ func figures() lab.Figures {
 			}
 		}},
 	}
+}
+
+// messageNames and operationNames are what a person calls the messages and what is done to them. A
+// brought message is called by its name.
+var (
+	messageNames = map[string]string{
+		"benchmark": "a seed message",
+		"tiny":      "three scalars",
+		"order":     "an order",
+		"metrics":   "1,000 samples",
+		"blob":      "64 KiB",
+		"notice":    "a notice",
+	}
+	operationNames = map[op]string{
+		opEncode:   "encoded",
+		opDecode:   "decoded",
+		opSome:     "two fields read",
+		opReuse:    "decoded in place",
+		opValidate: "validated",
+		opPack:     "packed",
+		"check":    "checked",
+		opForward:  "passed on",
+		opNewer:    "from new to old",
+		opOlder:    "from old to new",
+	}
+)
+
+// spoken is a case as a person says it: "an order, decoded", or "an order, packed json".
+func spoken(caseName string) string {
+	keys := record.KeysOf(caseName)
+	name := keys.Get("msg")
+	text := cmp.Or(messageNames[name], name) + ", " + operationNames[op(keys.Get("op"))]
+	if codec := keys.Get("codec"); codec != "" {
+		text += " " + codec
+	}
+	return text
 }

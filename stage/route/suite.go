@@ -76,7 +76,7 @@ const largestRequest = 4 << 20
 func Suite(traffic encode.Traffic, of, sent lab.Suite) lab.Suite {
 	r := &route{traffic}
 	suite := lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
-		Figures: lab.Figures{Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
+		Figures: lab.Figures{Spoken: r.spoken, Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
 		Choose: func(c *lab.Choice) error { return r.choose(c, sent.Choose) }}
 	var service *lab.Service
 	for i := range of.Cases {
@@ -108,6 +108,22 @@ func Suite(traffic encode.Traffic, of, sent lab.Suite) lab.Suite {
 		}
 	}
 	return suite
+}
+
+// spoken is a case as a person says it: "an order's way".
+func (r *route) spoken(caseName string) string {
+	keys := record.KeysOf(caseName)
+	text := r.One + "'s way"
+	if n := keys.Get("msgs"); n != "1" {
+		text = n + " " + r.Many + "' way"
+	}
+	if keys.Get("slice") == "half" {
+		text += ", half rate"
+	}
+	if peer := keys.Get("peer"); peer != "sink" {
+		text += ", " + peer
+	}
+	return text
 }
 
 // first are the rows of a first look.

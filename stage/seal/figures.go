@@ -1,6 +1,8 @@
 package seal
 
 import (
+	"strings"
+
 	"postage/lab"
 	"postage/record"
 )
@@ -8,6 +10,7 @@ import (
 // figures describe the stage's figures: sealing is optional, and changes a message's size.
 func figures() lab.Figures {
 	return lab.Figures{
+		Spoken: spoken,
 		Cost: &lab.Cost{Step: "seal", Title: "sealed by", Without: "not sealed", Left: true, Of: func(row *record.Row) *lab.Operation {
 			if record.KeysOf(row.Case).Get("pad") == "" {
 				return nil
@@ -15,4 +18,17 @@ func figures() lab.Figures {
 			return &lab.Operation{Messages: 1, Client: "seal", Bytes: []string{record.EncodedBytes}, Whole: true}
 		}},
 	}
+}
+
+// spoken is a case as a person says it: a push is a message of Web Push.
+func spoken(caseName string) string {
+	keys := record.KeysOf(caseName)
+	if part := keys.Get("part"); part != "" {
+		return strings.TrimSuffix(part+" alone, "+keys.Get("plaintext")+" bytes", ",  bytes")
+	}
+	return map[string]string{
+		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=parallel": "a push, by two processors",
+		"slice=sessions": "a push, of many sessions", "slice=payload": "a payload, sealed", "slice=page": "the page's push, sealed",
+		"send=loopback": "a push, sealed and sent",
+	}[keys.Join("/")]
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// peakOf does the work, and returns the peak of this process's resident memory in bytes meanwhile, or
-// 0 if the kernel does not report it (only Linux does; see proc_pid_status(5)).
+// peakOf does the work, and returns the peak of this process's resident memory in bytes meanwhile,
+// or 0 if the kernel does not report it (only Linux does; see proc_pid_status(5)).
 //
 // The heap is as large as the contender's garbage makes it: with GOGC at 100, about twice what is
 // live.
