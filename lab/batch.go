@@ -11,21 +11,40 @@ import (
 	"postage/record"
 )
 
-// Batch runs n operations.
-func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
-	return timed(w.instance, n, w.others, w.instructions)
+// mostTurn is how many batches a contender may run in a turn, in case it always collects.
+const mostTurn = 16
+
+// turn runs a batch of n operations, and where costs are measured more of them, until no collection
+// is under way. It would otherwise run beside the next contender's batch, and not beside the code
+// that made it necessary, as it does in a process that runs on: what allocates much would cost a
+// tenth more (docs/evidence/method.md, Collections).
+func (w *worker) turn(n int) (batches []*Batch, err error) {
+	for going := true; going && len(batches) < mostTurn; {
+		var b *Batch
+		if b, going, err = timed(w.instance, n, w.others, w.value == record.ValueCost && len(batches) < mostTurn-1, w.instructions); err != nil {
+			return nil, err
+		}
+		batches = append(batches, b)
+	}
+	return batches, nil
 }
 
-// timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
-// time includes the rest of a collection that the batch began, which would run beside the next
-// batch. It waits for what goroutines beyond others still do, unless that is 0.
-func timed(instance Instance, n, others int, instructions *proc.Instructions) (*Batch, error) {
+// Batch runs n operations.
+func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
+	b, _, err := timed(w.instance, n, w.others, false, w.instructions)
+	return b, err
+}
+
+// timed runs one batch and measures it. Everything but Run is outside of the wall time. If a
+// collection is under way at its end, the batch waits for that, or says so, if goesOn. It waits for
+// what goroutines beyond others still do, unless that is 0.
+func timed(instance Instance, n, others int, goesOn bool, instructions *proc.Instructions) (b *Batch, going bool, err error) {
 	if err := prepare(instance); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	before, err := counters(instance)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
@@ -36,17 +55,19 @@ func timed(instance Instance, n, others int, instructions *proc.Instructions) (*
 	err = instance.Run(n)
 	wall := time.Since(start)
 
-	awaitCollection()
-	if others > 0 && runtime.NumGoroutine() > others || collections() > uint64(memBefore.NumGC) {
-		settle() // sweeping follows a collection, during the next batches or while none runs
+	if going = goesOn && collecting(); !going {
+		awaitCollection()
+		if others > 0 && runtime.NumGoroutine() > others || collections() > uint64(memBefore.NumGC) {
+			settle() // sweeping follows a collection, during the next batches or while none runs
+		}
 	}
 	cpuAfter, _ := proc.CPUOfCode()
 	executed, stillCounting := instructions.Count()
 	runtime.ReadMemStats(&memAfter)
 	if err != nil {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, false, fmt.Errorf("run: %w", err)
 	}
-	b := &Batch{
+	b = &Batch{
 		WallNS:      max(1, wall.Nanoseconds()),
 		CPUNS:       -1,
 		Allocs:      int64(memAfter.Mallocs - memBefore.Mallocs),
@@ -57,7 +78,7 @@ func timed(instance Instance, n, others int, instructions *proc.Instructions) (*
 		b.CPUNS = (cpuAfter - cpuBefore).Nanoseconds()
 	}
 	if b.Counters, err = counters(instance); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for name := range b.Counters {
 		b.Counters[name] -= before[name]
@@ -65,7 +86,7 @@ func timed(instance Instance, n, others int, instructions *proc.Instructions) (*
 	if counting && stillCounting {
 		b.Counters[record.Instructions] = float64(executed - executedBefore)
 	}
-	return b, nil
+	return b, going, nil
 }
 
 // counters are the contender's own, empty if it has none.

@@ -38,10 +38,10 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 	if err != nil {
 		return block, err
 	}
+	r.spend("starting", time.Since(begun))
 	once := r.setUp(ctx, seats, block.Number)
 	r.together(cs, seats, block.Number)
 	began := time.Now()
-	r.spend("setting up, proving and warming up", began.Sub(begun))
 	if err := r.rounds(ctx, cs, seats, block.Number, rounds); err != nil {
 		return block, err
 	}
@@ -92,6 +92,7 @@ func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seat
 // setUp has the contenders set themselves up and prove themselves, and warms them up. It returns
 // how long it took to find the operations of their batches, which only a row's first block does.
 func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Duration) {
+	begun := time.Now()
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
 		if err == nil {
@@ -99,13 +100,17 @@ func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Du
 		}
 		return err
 	})
-	begun := time.Now()
+	r.spend("setting up and proving", time.Since(begun))
+	begun = time.Now()
 	r.calibrate(ctx, seats)
 	once = time.Since(begun)
+	r.spend("finding how many operations a batch has", once)
+	begun = time.Now()
 	each(seats, func(s *seat) error {
 		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
+	r.spend("warming up", time.Since(begun))
 	return once
 }
 
@@ -144,7 +149,7 @@ func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block, rou
 				return ctx.Err()
 			}
 			if s := seats[i]; s.err == nil {
-				r.batch(ctx, s, round, position)
+				r.turn(ctx, s, position)
 			}
 		}
 	}
@@ -248,21 +253,26 @@ func alike(e, other *Entry) bool {
 		e.Old && e.asked() == other.Row()
 }
 
-// batch has one contender run one batch.
-func (r *run) batch(ctx context.Context, s *seat, round, position int) {
+// turn has one contender run a batch, or a few.
+func (r *run) turn(ctx context.Context, s *seat, position int) {
 	expected := max(batchTarget, s.entry.Case.Batch)
-	if round > 0 {
-		expected = time.Duration(s.series.WallNS[round-1])
+	if last := len(s.series.WallNS); last > 0 {
+		expected = time.Duration(s.series.WallNS[last-1])
 	}
 	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.batchPatience(expected))
 	if err == nil && answer.Batch == nil {
 		err = fmt.Errorf("the worker's answer to %s has no batch", opRun)
 	}
-	if err != nil {
-		s.err = err
+	if s.err = err; err != nil {
 		return
 	}
-	b := answer.Batch
+	for _, b := range append([]*Batch{answer.Batch}, answer.More...) {
+		s.keep(b, position)
+	}
+}
+
+// keep adds a batch to the series.
+func (s *seat) keep(b *Batch, position int) {
 	series := &s.series
 	series.Position = append(series.Position, position)
 	series.WallNS = append(series.WallNS, b.WallNS)

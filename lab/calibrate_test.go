@@ -23,7 +23,7 @@ func TestSlowed(t *testing.T) {
 		for turn := range turns {
 			instances := [2]Instance{&work{}, slow{&work{}, 0.05, false}}
 			which := (turn + turn/2) % 2 // either comes first as often
-			b, err := timed(instances[which], n, 0, nil)
+			b, _, err := timed(instances[which], n, 0, false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -123,8 +123,7 @@ func (r *run) newCase(rows []Entry) *runCase {
 	cs.rows = len(cs.entries)
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		r.count(cs, b)
-		rounds := time.Duration(len(b.Series[0].WallNS))
-		cs.took(len(b.Series), 0, b.Elapsed/rounds)
+		cs.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))
 	}
 	r.look(cs)
 	return cs

@@ -75,6 +75,24 @@ func collections() uint64 {
 	return sample[0].Value.Uint64()
 }
 
+// collecting reports whether a collection is under way.
+func collecting() bool {
+	ended := make(chan struct{})
+	go func() {
+		awaitCollection()
+		close(ended)
+	}()
+	for range 3 { // the goroutine has its turn, whatever else there is
+		runtime.Gosched()
+	}
+	select {
+	case <-ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // settle returns when the process's other goroutines have nothing more to do, or after some
 // milliseconds: what a batch made them do is part of what it costs.
 func settle() {

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// batchTarget is how long a batch should take: long enough for collections of garbage to run
-	// beside the code that allocates, as they do in a process that runs on (in batches of 8 ms what
-	// allocates much costs a tenth more: docs/evidence/method.md, Batches), short enough that all
-	// contenders of a round see the machine in the same state.
-	batchTarget = 20 * time.Millisecond
+	// batchTarget is how long a batch should take: long enough that reading the clock and passing
+	// the baton are negligible, short enough that all contenders of a round see the machine in the
+	// same state.
+	batchTarget = 10 * time.Millisecond
 	// DefaultRounds is the number of rounds in a block; fewestRounds is what a tight
 	// budget may bring it down to.
-	DefaultRounds = 10
-	fewestRounds  = 4
+	DefaultRounds = 16
+	fewestRounds  = 6
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
 	setUpEstimate = 80 * time.Millisecond

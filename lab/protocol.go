@@ -37,8 +37,9 @@ type reply struct {
 	Instrument int                `json:"instrument,omitempty"`
 	// N answers calibrate: the operations of a batch.
 	N int `json:"n,omitempty"`
-	// Batch answers run.
-	Batch *Batch `json:"batch,omitempty"`
+	// Batch answers run, and More are batches that it ran until no collection was under way.
+	Batch *Batch   `json:"batch,omitempty"`
+	More  []*Batch `json:"more,omitempty"`
 	// Latency answers close, where the contender keeps latencies: a base64 HDR
 	// histogram (V2, compressed) of the block's batches, in nanoseconds.
 	Latency string `json:"latency,omitempty"`
@@ -52,7 +53,7 @@ type Batch struct {
 	CPUNS  int64 `json:"cpu_ns"` // -1 where unknown
 	Allocs int64 `json:"allocs"`
 	Bytes  int64 `json:"bytes"`
-	// Collections of garbage began during the batch, whose CPU time has all of them.
+	// Collections of garbage ended during the batch.
 	Collections int64              `json:"collections"`
 	Counters    map[string]float64 `json:"counters,omitempty"`
 }

@@ -78,7 +78,7 @@ func (u *unknown) Batch(_ context.Context, n int) (*Batch, error) {
 func TestCPUTimeOfSomeBatches(t *testing.T) {
 	r, s := &run{Conductor: &Conductor{}}, &seat{entry: Entry{Case: &Case{}}, child: &remote{&unknown{}}, row: &record.Row{}}
 	for s.row.N = range 4 {
-		r.batch(t.Context(), s, s.row.N, 0)
+		r.turn(t.Context(), s, 0)
 	}
 	if want := []int64{0, 7, 0, 7}; s.err != nil || !slices.Equal(s.series.CPUNS, want) {
 		t.Errorf("%v: %v, want %v", s.err, s.series.CPUNS, want)

@@ -25,10 +25,10 @@ type turns struct {
 type goal struct{ blocks, rounds int }
 
 // goals are tried in order: the first that there is time for. With eight blocks Student's interval
-// is a fifth wider than with many, with six a third, with four twice as wide. In five rounds a row
+// is a fifth wider than with many, with six a third, with four twice as wide. In eight rounds a row
 // that allocates meets some collections of garbage: with fewer its blocks differ by more
 // (docs/evidence/method.md, Rounds).
-var goals = []goal{{8, 6}, {6, 5}, {5, 5}, {stats.MinBlocks, fewestRounds}}
+var goals = []goal{{8, 10}, {6, 8}, {5, 8}, {stats.MinBlocks, fewestRounds}}
 
 // takes is how long a block of so many rounds takes.
 func (t *turns) takes(rounds int) time.Duration {

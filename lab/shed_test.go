@@ -66,8 +66,8 @@ func pacedRun(t *testing.T, budget time.Duration, start func(process int) paced)
 // A case whose rows take too long for the budget loses some, the last floor first and then the last
 // contender, as the user is told. The others have an interval.
 func TestRowsThereIsNoTimeFor(t *testing.T) {
-	// Four blocks of eight rows, whose batches take five times as long as they should, take longer.
-	rec, told := pacedRun(t, 10*thought, func(int) paced { return paced{open: 100 * time.Millisecond, perOp: float64(5 * batchTarget)} })
+	// Four blocks of eight rows, whose batches take seven times as long as they should, take longer.
+	rec, told := pacedRun(t, 10*thought, func(int) paced { return paced{open: 100 * time.Millisecond, perOp: float64(7 * batchTarget)} })
 	var lost []string
 	for _, r := range verdict.Analyze(rec).Cases[0].Rows {
 		switch {
@@ -145,8 +145,8 @@ func roundsOfBlocks(rec *record.Record) (rounds []int) {
 // Where the first block takes longer than the others, the second has fewer rounds, and the third
 // has them again.
 func TestRoundsComeBack(t *testing.T) {
-	// With rounds of 0.8 s, seven blocks like the first would take 86 s, and like the others 63 s.
-	rec, _ := pacedRun(t, 92*time.Second, func(process int) paced {
+	// With rounds of 0.8 s, seven blocks like the first would take 121 s, and like the others 93 s.
+	rec, _ := pacedRun(t, 121*time.Second, func(process int) paced {
 		if process == 0 {
 			return paced{open: 4 * time.Second, perOp: 100e6}
 		}

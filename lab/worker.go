@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,8 +76,11 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		w.latencies()
 		return reply{}, err
 	case opRun:
-		b, err := w.Batch(ctx, r.N)
-		return reply{Batch: b}, err
+		batches, err := w.turn(r.N)
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{Batch: batches[0], More: batches[1:]}, nil
 	case opClose:
 		return w.close()
 	}
@@ -97,7 +101,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if err != nil {
 		return reply{}, fmt.Errorf("open: %w", err)
 	}
-	if w.instance, w.value = instance, e.Case.Value; w.value == "" || w.value == record.ValueCost {
+	if w.instance, w.value = instance, cmp.Or(e.Case.Value, record.ValueCost); w.value == record.ValueCost {
 		w.others = w.goroutines
 	}
 	if err := instance.Prove(ctx); err != nil {

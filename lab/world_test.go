@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"postage/record"
 )
 
 // empty is a contender that does nothing.
@@ -114,6 +116,41 @@ func TestWorkersHardlyCollect(t *testing.T) {
 		}
 		if b := answer.Batch; b != nil && (b.Counters["collections"] < 1 || b.Counters["collections"] > 3) {
 			t.Errorf("%v collections until the end of the first batch that counts, want one to three", b.Counters["collections"])
+		}
+	}
+}
+
+// A contender goes on while a collection is under way, and its turn ends when none is: none of them
+// runs beside another contender's batch, or without the code that made it necessary.
+func TestGoesOnWhileItCollects(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer func() { live = nil }()
+	populate(16 << 20)
+	var sink []byte
+	w := &worker{value: record.ValueCost, instance: &work{run: func(n int) error {
+		for range n {
+			sink = make([]byte, 4<<10)
+		}
+		return nil
+	}}}
+	more := 0
+	for range 40 {
+		batches, err := w.turn(1000) // 4 MB, of some 20 from one collection to the next
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more += len(batches) - 1; collecting() {
+			t.Error("a collection is under way after a turn")
+		}
+	}
+	runtime.KeepAlive(sink)
+	if more == 0 {
+		t.Error("no turn had more than one batch: no collection was met")
+	}
+	w.value = record.ValueWall // where waiting is the matter, batches are paired by rounds
+	for range 40 {
+		if batches, err := w.turn(1000); err != nil || len(batches) != 1 {
+			t.Fatalf("%d batches, %v", len(batches), err)
 		}
 	}
 }

@@ -195,6 +195,17 @@ func (b *Block) Of(row string) *Series {
 	return nil
 }
 
+// Rounds is how many rounds the block had: a contender may have had more batches than one in each.
+func (b *Block) Rounds() int {
+	fewest := 0
+	for i := range b.Series {
+		if n := len(b.Series[i].WallNS); fewest == 0 || n < fewest {
+			fewest = n
+		}
+	}
+	return fewest
+}
+
 // NSPerOp returns the wall time of each batch divided by its n operations.
 func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
 

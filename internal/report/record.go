@@ -242,10 +242,8 @@ func machineText(rec *record.Record) string {
 func roundsText(rec *record.Record) string {
 	fewest, most := rec.Run.Rounds, rec.Run.Rounds
 	for i := range rec.Blocks {
-		for j := range rec.Blocks[i].Series {
-			rounds := len(rec.Blocks[i].Series[j].WallNS)
-			fewest, most = min(fewest, rounds), max(most, rounds)
-		}
+		rounds := rec.Blocks[i].Rounds()
+		fewest, most = min(fewest, rounds), max(most, rounds)
 	}
 	if fewest == most {
 		return strconv.Itoa(most)

@@ -3,6 +3,8 @@ package verdict
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -35,7 +37,7 @@ type pair struct {
 func (f *figured) pair(row, base *record.Row) *pair {
 	p := &pair{row: row, base: base}
 	for i, block := range f.blocks {
-		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
+		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil {
 			p.series, p.against = append(p.series, s), append(p.against, b)
 			p.at, p.layouts = append(p.at, i), append(p.layouts, block.Layout)
 		}
@@ -56,11 +58,17 @@ func (p *pair) values() []float64 {
 	return values
 }
 
-// walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio.
+// walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio;
+// of contenders that have batches of their own number, the logarithm of the ratio of the means.
 func (p *pair) walls() []float64 {
 	values := make([]float64, len(p.series))
 	for i, s := range p.series {
-		values[i] = stats.MeanBlockValue(s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N))
+		a, b := s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N)
+		if len(a) == len(b) {
+			values[i] = stats.MeanBlockValue(a, b)
+		} else {
+			values[i] = math.Log(stat.Mean(a, nil) / stat.Mean(b, nil))
+		}
 	}
 	return values
 }

@@ -107,17 +107,10 @@ func (in *instance) Prove(ctx context.Context) error {
 	if in.contender.writesNothing {
 		return in.writer.write()
 	}
-	if err := in.place.prove(ctx, in.writer.write); err != nil {
+	return in.place.prove(ctx, func() (err error) {
+		in.peak, err = peakOf(in.writer.write)
 		return err
-	}
-	var err error
-	in.peak, err = peakOf(func() error {
-		if err := in.place.prepare(ctx); err != nil {
-			return err
-		}
-		return in.writer.write()
 	})
-	return err
 }
 
 // Run writes the rows n times. If the rows must be new, n is 1, unless an operation takes less time
