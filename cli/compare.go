@@ -15,14 +15,14 @@ import (
 // compareFlags are the flags of `postage compare`.
 type compareFlags struct {
 	formFlags
-	force, machines, gate bool
-	thresholds, junit     string
+	force, gate       bool
+	thresholds, junit string
 }
 
 func (p program) compareCommand() *cobra.Command {
 	var flags compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare [RUN | OLD NEW | --machines RUN...]",
+		Use:   "compare [RUN | OLD NEW]",
 		Short: "Compare two saved runs, or the two sides of one, row by row",
 		Long: `A single run, the latest if none is given, is one that was made with run --against: each
 row is compared with its old version, which took part in the same rounds. A row is
@@ -41,20 +41,15 @@ in the same run, so that a slower machine cancels out. That is advice, which --g
 refuses: runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them anyway, and says so
-on every line. With --machines, any number of runs are shown side by side instead: each
-row's ratio to its case's baseline on the same machine, and where the intervals of those
-ratios are apart.`,
+on every line.`,
 		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
   postage compare run.txt --gate
   postage compare --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"
-  postage compare --machines laptop.txt server.txt`),
+  postage compare laptop.txt server.txt --force`),
 		Args:              func(cmd *cobra.Command, args []string) error { return flags.check(args) },
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if flags.machines {
-				return compareMachines(cmd, args, flags.form(cmd))
-			}
 			return compare(cmd, args, &flags)
 		},
 	}
@@ -63,22 +58,16 @@ ratios are apart.`,
 	f.BoolVar(&flags.gate, "gate", false, "fail if a row regressed; Markdown is for a job's summary")
 	f.StringVar(&flags.junit, "junit", "", "with --gate: write JUnit XML to `file` as well")
 	f.BoolVar(&flags.force, "force", false, "compare runs of different machines")
-	f.BoolVar(&flags.machines, "machines", false, "compare the runs' machines, by ratios alone")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
-	for _, other := range []string{"force", "thresholds", "gate"} {
-		cmd.MarkFlagsMutuallyExclusive("machines", other)
-	}
 	return cmd
 }
 
 // check refuses runs that cannot be compared so.
 func (f *compareFlags) check(args []string) error {
 	switch {
-	case f.machines && len(args) < 2:
-		return hinted(fmt.Errorf("--machines compares two runs or more, not %d", len(args)), "`postage compare --machines laptop.txt server.txt`")
 	case f.junit != "" && !f.gate:
 		return hinted(errors.New("--junit goes with --gate"), "`postage compare --gate --junit gate.xml`")
-	case len(args) > 2 && !f.machines:
+	case len(args) > 2:
 		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
 	case f.gate && len(args) == 2:
 		return oneSided(args[0])
@@ -100,26 +89,9 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		return gate(cmd, c, flags.form(cmd), flags.junit)
 	case c.AcrossMachines && !flags.force:
 		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
-			"--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
+			"`postage show` prints the ratios of each; --force compares these anyway, and says on every line that the machines differ")
 	}
 	return report.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
-}
-
-// compareMachines prints runs side by side, each under its file's name.
-func compareMachines(cmd *cobra.Command, args []string, form report.Form) error {
-	records, err := loadRuns(args)
-	if err != nil {
-		return err
-	}
-	names := toldApart(args)
-	for i, name := range names {
-		names[i] = strings.TrimSuffix(name, ".txt")
-	}
-	m := verdict.CompareMachines(names, records)
-	if len(m.Rows) == 0 {
-		return hinted(errors.New("no run has a row with figures"), "`postage show` prints what a run has")
-	}
-	return report.Machines(cmd.OutOrStdout(), m, form)
 }
 
 // compareArguments compares the two named runs, or the two sides of the one.

@@ -256,8 +256,8 @@ func TestCountThresholds(t *testing.T) {
 	}
 }
 
-// Machines whose runs have the same name are told apart by their folders.
-func TestCompareMachinesOfOneName(t *testing.T) {
+// Runs of the same name are told apart by their folders, on a page.
+func TestRunsOfOneName(t *testing.T) {
 	folder := t.TempDir()
 	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	var files []string
@@ -267,9 +267,11 @@ func TestCompareMachinesOfOneName(t *testing.T) {
 		}
 		files = append(files, saved(t, filepath.Join(folder, name), "run.txt", made.Record()))
 	}
-	code, stdout, stderr := command("compare", "--machines", files[0], files[1], "--markdown")
-	if code != 0 || !strings.Contains(stdout, "laptop/run ") || !strings.Contains(stdout, "server/run ") {
-		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	page := filepath.Join(folder, "page.html")
+	code, _, stderr := command("show", files[0], files[1], "--html", page, "--history=false")
+	text, err := os.ReadFile(page)
+	if code != 0 || err != nil || !bytes.Contains(text, []byte("laptop/run.txt")) || !bytes.Contains(text, []byte("server/run.txt")) {
+		t.Errorf("exit %d, %v: %s", code, err, stderr)
 	}
 }
 
@@ -285,7 +287,7 @@ func TestCompare(t *testing.T) {
 	}
 	other.Machine.Cores = 8
 	b = saved(t, folder, "c.txt", other)
-	if code, stdout, stderr := command("compare", a, b); code != 2 || stdout != "" || !strings.Contains(stderr, "--force compares them as two runs anyway") {
+	if code, stdout, stderr := command("compare", a, b); code != 2 || stdout != "" || !strings.Contains(stderr, "--force compares these anyway") {
 		t.Errorf("other machine: exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := command("compare", a, b, "--force"); code != 0 || !strings.Contains(stdout, "across machines") {

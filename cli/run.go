@@ -38,7 +38,6 @@ type runFlags struct {
 	resume    string
 	gate      bool
 	list      bool
-	pools     poolFlags
 }
 
 // printRun prints the record in the form that was asked for, and beneath it, but for JSON, how it
@@ -107,17 +106,12 @@ interrupted.`,
 	f.BoolVar(&flags.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
 	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
-	flags.pools.register(f)
-	for _, other := range []string{"against", "vary", "resume", "list", "heap", "gogc"} {
-		cmd.MarkFlagsMutuallyExclusive("kubernetes", other)
-	}
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
 		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
-		flagGroup{"The record and the output", "out resume json markdown"},
-		flagGroup{"On Kubernetes", "kubernetes nodes image namespace host-network kubeconfig context"})
+		flagGroup{"The record and the output", "out resume json markdown"})
 	return cmd
 }
 
@@ -149,13 +143,8 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if err != nil {
 		return err
 	}
-	switch {
-	case flags.resume != "":
+	if flags.resume != "" {
 		return p.resumeRun(cmd, flags)
-	case flags.pools.worker:
-		return p.runInPod(cmd, patterns, flags)
-	case flags.pools.on:
-		return p.runOnPools(cmd, patterns, flags)
 	}
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget

@@ -175,7 +175,7 @@ func everything(blocks int) *record.Record {
 	return rec
 }
 
-// No line of a run of all rows, of its comparison or its machines is wider than 80 columns, and no
+// No line of a run of all rows, or of its comparison is wider than 80 columns, and no
 // two rows of a case have the same name there.
 func TestNothingIsWiderThan80Columns(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,6 @@ func TestNothingIsWiderThan80Columns(t *testing.T) {
 		report.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
 		report.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
 		report.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
-		report.Machines(&all, verdict.CompareMachines([]string{"a", "other", "a-third-of-them"}, []*record.Record{&send, &other, &send}), report.Form{}),
 		claims.Check(claims.All(), []*record.Record{rec}).Print(&all, report.Form{}))
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ func TestWorldsThatCannotBe(t *testing.T) {
 		{"Send/proto=grpc --gogc 200", "--heap and --gogc: no row has a cost that depends on them"},
 		{"--resume latest --heap 1GB", "--resume takes its settings from the record"},
 		{"--resume latest --gogc 200", "--resume takes its settings from the record"},
-		{json + " --kubernetes --heap 1GB", "none of the others can be"},
 	} {
 		if code, out, stderr := command(append([]string{"run"}, strings.Fields(tt.args)...)...); code != exitUsage || out != "" || !strings.Contains(stderr, tt.says) {
 			t.Errorf("%s: exit %d: %s%s", tt.args, code, out, stderr)

@@ -1,9 +1,8 @@
-// Package kube is what Postage's Jobs on Kubernetes have in common.
+// Package kube reaches a cluster, from outside or from a Job's pod, and says what pods do there.
 package kube
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -20,22 +18,6 @@ import (
 
 	"postage/internal/kube/api"
 )
-
-// Config returns how to reach the cluster that a kubeconfig names ("" for kubectl's default), and
-// the namespace: the one given, or for "" the kubeconfig's.
-func Config(kubeconfig, namespace string) (*rest.Config, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	config, err := loader.ClientConfig()
-	if err == nil && namespace == "" {
-		namespace, _, err = loader.Namespace()
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
-	}
-	return patient(config), namespace, nil
-}
 
 func patient(config *rest.Config) *rest.Config {
 	config.QPS = -1
@@ -61,11 +43,17 @@ type Client struct {
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
 // namespace there ("" for the kubeconfig's).
 func Open(kubeconfig, namespace string) (*Client, error) {
-	config, namespace, err := Config(kubeconfig, namespace)
-	if err != nil {
-		return nil, err
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	config, err := loader.ClientConfig()
+	if err == nil && namespace == "" {
+		namespace, _, err = loader.Namespace()
 	}
-	return Connect(config, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return Connect(patient(config), namespace)
 }
 
 // Connect returns a client of a cluster and a namespace.
@@ -96,56 +84,6 @@ func (c *Client) Put(ctx context.Context, job *batchv1.Job, label, name string, 
 		_, err = c.Maps.Create(ctx, object, metav1.CreateOptions{})
 	}
 	return err
-}
-
-// A Spec says what the pods of a Job run.
-type Spec struct {
-	Label                 string // on everything, with the Job's name, which begins with it
-	Args                  []string
-	Image, ServiceAccount string
-	CPU                   int    // whole processors for each pod, 0 for no request
-	Memory                string // beside them
-	HostNetwork           bool
-	Folder                string // where the pod has the volume
-	Deadline              time.Duration
-}
-
-// Job returns a Job of one pod with one volume. It asks for whole processors, so that the kubelet's
-// static policy gives each container its own.
-func (s *Spec) Job(volume func(name string) corev1.VolumeSource) *batchv1.Job {
-	name := s.Label + "-" + strings.ToLower(rand.Text()[:10]) // which no other has, also if it is made in the same moment elsewhere
-	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{s.Label: name}}
-	env := func(name, field string) corev1.EnvVar {
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}}
-	}
-	container := corev1.Container{
-		Name: "postage", Image: s.Image, Args: s.Args,
-		Env: []corev1.EnvVar{
-			env("POSTAGE_POD", "metadata.name"), env("POSTAGE_NAMESPACE", "metadata.namespace"),
-			env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
-			env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
-		},
-		VolumeMounts: []corev1.VolumeMount{{Name: "volume", MountPath: s.Folder}},
-		// A pod's status then ends with the last lines of its log.
-		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
-	if s.CPU > 0 {
-		list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(s.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse(s.Memory)}
-		container.Resources = corev1.ResourceRequirements{Requests: list, Limits: list}
-	}
-	return &batchv1.Job{
-		ObjectMeta: meta,
-		Spec: batchv1.JobSpec{
-			Completions: new(int32(1)), Parallelism: new(int32(1)), ActiveDeadlineSeconds: new(int64(s.Deadline.Seconds())), TTLSecondsAfterFinished: new(int32(3600)),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
-				Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: s.ServiceAccount, HostNetwork: s.HostNetwork,
-					Containers: []corev1.Container{container}, Volumes: []corev1.Volume{{Name: "volume", VolumeSource: volume(name)}},
-				},
-			},
-		},
-	}
 }
 
 // Refusing is how long a cluster may refuse what is asked: a server that has just started knows no

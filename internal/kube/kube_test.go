@@ -7,24 +7,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
 )
-
-// Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
-// own: a Job whose name is taken is refused.
-func TestNamesDiffer(t *testing.T) {
-	taken := map[string]bool{}
-	for range 1000 {
-		name := (&kube.Spec{Label: "postage-load"}).Job(func(string) (v corev1.VolumeSource) { return v }).Name
-		if faults := validation.IsDNS1123Label(name + "-99-abcde"); taken[name] || len(faults) > 0 {
-			t.Fatalf("%s: taken: %v, %q", name, taken[name], faults)
-		}
-		taken[name] = true
-	}
-}
 
 // An API server that has just started refuses what it allows a moment later. The real one can't be
 // made to do that at a given time.
@@ -46,5 +32,29 @@ func TestDeleteRefused(t *testing.T) {
 	}
 	if err := client.Delete(t.Context(), "job"); err != nil || asked.Load() != 2 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+}
+
+// A pod's state is said in words, with the last lines of a log that ended badly.
+func TestStateOf(t *testing.T) {
+	container := func(s corev1.ContainerState) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: s}}}
+	}
+	for _, r := range []struct {
+		status       corev1.PodStatus
+		state, ended string
+	}{
+		{corev1.PodStatus{}, "", ""},
+		{corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}}, "waits for a node: 0/3 nodes", ""},
+		{container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}), "waits: ImagePullBackOff: no such image", ""},
+		{container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), "runs on n1", ""},
+		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), "", ""},
+		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}), "", "its pod on n1 ended with status 137 (OOMKilled)"},
+		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "1\n2\n3\n4\n5\nlast\n"}}), "", "its pod on n1 ended with status 2: 2\n3\n4\n5\nlast"},
+	} {
+		state, ended := kube.StateOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status})
+		if state != r.state || ended != r.ended {
+			t.Errorf("%+v: %q, %q; want %q, %q", r.status, state, ended, r.state, r.ended)
+		}
 	}
 }

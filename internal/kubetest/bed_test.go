@@ -1,4 +1,4 @@
-// Package kubetest tests commands that run on Kubernetes, on a cluster of its own.
+// Package kubetest tests the fleet of `postage load --kubernetes`, on a cluster of its own.
 package kubetest
 
 import (
@@ -34,10 +34,9 @@ type bed struct {
 	User    string       // path of the kubeconfig of an account with the Role postage-load-user
 }
 
-// newBed starts a cluster, which ends with the test. clusterRoles are those of docs/kubernetes.yaml
-// that the user has too. It is for POSTAGE_LONG; the test is skipped if something is missing, and
-// under CI it then fails.
-func newBed(t *testing.T, clusterRoles ...string) *bed {
+// newBed starts a cluster, which ends with the test. It is for POSTAGE_LONG; the test is skipped if
+// something is missing, and under CI it then fails.
+func newBed(t *testing.T) *bed {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -64,11 +63,8 @@ func newBed(t *testing.T, clusterRoles ...string) *bed {
 	b.Client, err = api.Connect(config, nil)
 	must(err)
 	b.apply(t, "../../docs/kubernetes.yaml")
-	must(b.user(t, clusterRoles))
-	must(b.allowed(ctx, "batch", "jobs", "create"))
-	if len(clusterRoles) > 0 {
-		must(b.allowed(ctx, "", "nodes", "list"))
-	}
+	must(b.user(t))
+	must(b.allowed(ctx))
 	return b
 }
 
@@ -102,8 +98,6 @@ func (b *bed) apply(t *testing.T, file string) {
 			_, err = api.Roles.In(b.Client, "default").Create(ctx, o, options)
 		case *rbacv1.RoleBinding:
 			_, err = api.RoleBindings.In(b.Client, "default").Create(ctx, o, options)
-		case *rbacv1.ClusterRole:
-			_, err = api.ClusterRoles.In(b.Client, "").Create(ctx, o, options)
 		default:
 			t.Fatalf("%s holds a %T", file, o)
 		}
@@ -113,8 +107,9 @@ func (b *bed) apply(t *testing.T, file string) {
 	}
 }
 
-// allowed waits until the API server knows that the User has a right, some time after it was given.
-func (b *bed) allowed(ctx context.Context, group, resource, verb string) error {
+// allowed waits until the API server knows that the User may make Jobs, some time after the right
+// was given.
+func (b *bed) allowed(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", b.User)
 	if err != nil {
 		return err
@@ -124,7 +119,7 @@ func (b *bed) allowed(ctx context.Context, group, resource, verb string) error {
 		return err
 	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Group: group, Resource: resource, Verb: verb},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Group: "batch", Resource: "jobs", Verb: "create"},
 	}}
 	for until := time.Now().Add(kube.Refusing); ; {
 		answer, err := api.AccessReviews.In(client, "").Create(ctx, review, metav1.CreateOptions{})
@@ -135,13 +130,13 @@ func (b *bed) allowed(ctx context.Context, group, resource, verb string) error {
 			err = errors.New("not allowed: " + answer.Status.Reason)
 		}
 		if time.Now().After(until) || !kube.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("the user may not %s %s: %w", verb, resource, err)
+			return fmt.Errorf("the user may not create jobs: %w", err)
 		}
 	}
 }
 
 // user makes the account of the kubeconfig User.
-func (b *bed) user(t *testing.T, clusterRoles []string) error {
+func (b *bed) user(t *testing.T) error {
 	ctx, options := t.Context(), metav1.CreateOptions{}
 	meta, user := metav1.ObjectMeta{Name: "user"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}}
 	accounts := api.ServiceAccounts.In(b.Client, "default")
@@ -152,13 +147,6 @@ func (b *bed) user(t *testing.T, clusterRoles []string) error {
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "postage-load-user"}, Subjects: user,
 	}, options); err != nil {
 		return err
-	}
-	for _, role := range clusterRoles {
-		if _, err := api.ClusterRoleBindings.In(b.Client, "").Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}, Subjects: user,
-		}, options); err != nil {
-			return err
-		}
 	}
 	if err := authenticationv1.AddToScheme(api.Scheme); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // forms are all JSON forms, by the headings of docs/reference/json.md.
 var forms = map[string]any{
 	"Figure": verdict.Interval{}, "Ratio": verdict.Comparison{}, "Rate": Rate{}, "Machine": record.Machine{},
-	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
+	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
 	"Counts": verdict.CountedRun{}, "List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{}, "Profile": profile.Summary{}, "Moves": profile.Moves{},
 }
 

@@ -33,7 +33,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	if c.AcrossMachines {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s", old.Machine.Identity(), new.Machine.Identity()))
 	}
-	for _, text := range differences(old, new, "old", "new") {
+	for _, text := range differences(old, new) {
 		if strings.Contains(text, "seed") {
 			text += ": their inputs differ, and sizes and allocations are not compared"
 		}
@@ -63,15 +63,15 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 }
 
 // differences are those in settings that figures depend on.
-func differences(a, b *record.Record, nameA, nameB string) (all []string) {
+func differences(old, new *record.Record) (all []string) {
 	differ := func(what string, of, other any) {
 		if of != other {
-			all = append(all, fmt.Sprintf("%s was measured with %s %v, %s with %v", nameA, what, of, nameB, other))
+			all = append(all, fmt.Sprintf("old was measured with %s %v, new with %v", what, of, other))
 		}
 	}
-	differ("seed", a.Run.Seed, b.Run.Seed)
-	differ("GOMAXPROCS", a.Run.GOMAXPROCS, b.Run.GOMAXPROCS)
-	differ("the Go version", a.Machine.Go, b.Machine.Go)
+	differ("seed", old.Run.Seed, new.Run.Seed)
+	differ("GOMAXPROCS", old.Run.GOMAXPROCS, new.Run.GOMAXPROCS)
+	differ("the Go version", old.Machine.Go, new.Machine.Go)
 	return all
 }
 

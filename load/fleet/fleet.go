@@ -9,16 +9,19 @@ package fleet
 
 import (
 	"context"
+	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"postage/internal/kube"
@@ -122,22 +125,49 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	return job.Name, nil
 }
 
+// job returns the workers' Job. Workers ask for whole processors, so that the kubelet's static
+// policy gives each its own, and are spread over the nodes.
 func (p *Plan) job() *batchv1.Job {
-	spec := kube.Spec{
-		Label: label, Args: p.Args, Image: p.Image, ServiceAccount: p.ServiceAccount, CPU: p.CPU, Memory: "512Mi", HostNetwork: p.HostNetwork,
-		Folder: folder, Deadline: p.Duration + p.Patience + 10*time.Minute,
+	name := label + "-" + strings.ToLower(crand.Text()[:10]) // which no other has, also if it is made in the same moment elsewhere
+	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{label: name}}
+	env := func(name, field string) corev1.EnvVar {
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}}
 	}
-	job := spec.Job(func(name string) corev1.VolumeSource {
-		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
-	})
-	of, pod := &job.Spec, &job.Spec.Template.Spec
-	of.Completions, of.Parallelism, of.CompletionMode = new(int32(p.Workers)), new(int32(p.Workers)), new(batchv1.IndexedCompletion)
-	of.BackoffLimitPerIndex, of.PodReplacementPolicy = new(int32(3)), new(batchv1.Failed)
-	pod.Containers[0].VolumeMounts[0].ReadOnly = true
-	pod.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-		Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: job.Labels}},
-	}}}}
-	return job
+	container := corev1.Container{
+		Name: "postage", Image: p.Image, Args: p.Args,
+		Env: []corev1.EnvVar{
+			env("POSTAGE_POD", "metadata.name"), env("POSTAGE_NAMESPACE", "metadata.namespace"),
+			env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
+			env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
+		},
+		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folder, ReadOnly: true}},
+		// A pod's status then ends with the last lines of its log.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if p.CPU > 0 {
+		list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(p.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("512Mi")}
+		container.Resources = corev1.ResourceRequirements{Requests: list, Limits: list}
+	}
+	deadline := p.Duration + p.Patience + 10*time.Minute
+	return &batchv1.Job{
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			Completions: new(int32(p.Workers)), Parallelism: new(int32(p.Workers)), CompletionMode: new(batchv1.IndexedCompletion),
+			BackoffLimitPerIndex: new(int32(3)), PodReplacementPolicy: new(batchv1.Failed),
+			ActiveDeadlineSeconds: new(int64(deadline.Seconds())), TTLSecondsAfterFinished: new(int32(3600)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: p.ServiceAccount, HostNetwork: p.HostNetwork,
+					Containers: []corev1.Container{container},
+					Volumes:    []corev1.Volume{{Name: "plan", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}},
+					Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+						Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: meta.Labels}},
+					}}}},
+				},
+			},
+		},
+	}
 }
 
 // Outcome is the result of a fleet's plan.

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
@@ -75,5 +76,18 @@ func TestClockOfWorker(t *testing.T) {
 			t.Errorf("%v: %v, want %q", off, err, want)
 		}
 		server.Close()
+	}
+}
+
+// Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
+// own: a Job whose name is taken is refused.
+func TestNamesDiffer(t *testing.T) {
+	taken := map[string]bool{}
+	for range 1000 {
+		name := new(Plan).job().Name
+		if faults := validation.IsDNS1123Label(name + "-99-abcde"); taken[name] || len(faults) > 0 {
+			t.Fatalf("%s: taken: %v, %q", name, taken[name], faults)
+		}
+		taken[name] = true
 	}
 }
