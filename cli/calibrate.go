@@ -95,7 +95,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 		return err
 	}
 	if left := len(plan.Left); left > 0 {
-		say(cmd, "%v leave no time for the blocks of %d of the comparisons, unless time remains", budget, left/3)
+		say(cmd, "%v leave no time for the blocks of %d of the comparisons", budget, left/3)
 	}
 	say(cmd, "%d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
 	return p.calibrate(cmd, plan.All(), rec, out, asJSON)

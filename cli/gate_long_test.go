@@ -49,7 +49,7 @@ func TestGateOnRealRuns(t *testing.T) {
 	t.Run("slower", func(t *testing.T) {
 		r.T = t
 		// msgp allocates nothing, so that its time alone tells. It takes as many messages from the
-		// corpus as before, so that pieces are of the same messages.
+		// corpus as before, so that both sides work on the same messages.
 		slow := r.commit("slower", func() {
 			r.replace("stage/encode/msgp.go", oneEncoding, encodingMore)
 			r.replace("stage/encode/msgp.go", "// msgPack is", "var turn int\n\n// msgPack is")

@@ -66,7 +66,7 @@ func pacedRun(t *testing.T, budget time.Duration, start func(process int) paced)
 // A case whose rows take too long for the budget loses some, the last floor first and then the last
 // contender, as the user is told. The others have an interval.
 func TestRowsThereIsNoTimeFor(t *testing.T) {
-	// Four blocks of eight rows, whose batches take seven times as long as they should, take longer.
+	// Four blocks of eight rows, whose batches take seven times as long as asked, take longer.
 	rec, told := pacedRun(t, 10*thought, func(int) paced { return paced{open: 100 * time.Millisecond, perOp: float64(7 * batchTarget)} })
 	var lost []string
 	for _, r := range verdict.Analyze(rec).Cases[0].Rows {

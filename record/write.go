@@ -84,8 +84,10 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 	add(median(series.NSPerOp(row.N)), "ns/op")
 	add(float64(series.BytesPerOp(row.N)), "B/op")
 	add(float64(series.AllocsPerOp(row.N)), "allocs/op")
-	if cpu := series.CPUNSPerOp(row.N); len(cpu) > 0 {
-		add(median(cpu), ClientCPU)
+	if cpu := series.CPUNSPerOp(row.N); len(cpu) > 0 && row.Instrument < Instrument {
+		add(median(cpu), ClientCPU) // as it was written
+	} else if len(cpu) > 0 {
+		add(series.CostPerOp(row.N), ClientCPU)
 	}
 	for _, unit := range slices.Sorted(maps.Keys(row.Metrics)) {
 		add(row.Metrics[unit], unit)

@@ -10,7 +10,7 @@ advice. Where a program gives no answers, its advice is what it measured as chea
     referee.py /tmp/looks --looks 0     # only says what the records in the folder show
 
 A command starts 20 s before its look, so that the load average shows it, and should last 150 s; after the look it and its children are
-killed. Each step first waits, for 3 minutes at most, for a load below 1. Records that exist are not made again: repeat the call to go on.
+killed. What has no company first waits, for 2 minutes at most, for a load below 1. Records that exist are not made again: repeat the call to go on.
 """
 import argparse, glob, itertools, json, math, os, signal, statistics, subprocess, sys, time, types
 
@@ -35,8 +35,8 @@ def ask(*command):
 
 
 def measure(name, beside, *arguments):
-    until, unfinished, company = time.time() + 180, path("unfinished"), None
-    while os.getloadavg()[0] >= 1 and time.time() < until:
+    until, unfinished, company = time.time() + 120, path("unfinished"), None
+    while not beside and os.getloadavg()[0] >= 1 and time.time() < until:
         time.sleep(5)
     if os.path.exists(unfinished):
         os.remove(unfinished)

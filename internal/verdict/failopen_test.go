@@ -59,3 +59,21 @@ func TestGateFindsWaiting(t *testing.T) {
 		}
 	}
 }
+
+// A row that a run had no time for does not pass, though its case was measured.
+func TestRowsWithoutTimeDoNotPass(t *testing.T) {
+	run := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
+	rec := run.Record()
+	recordtest.Against(rec, 1)
+	if outcome := verdict.ComparePaired(rec, verdict.DefaultThresholds()).Outcome(); outcome != verdict.Passed {
+		t.Fatalf("equal code: %s", outcome)
+	}
+	for i := range rec.Rows {
+		if r := &rec.Rows[i]; r.Contender == "codec=c" || r.OldOf == "Encode/msg=0/op=encode/codec=c" {
+			r.Proof = record.ProofNotMeasured + "there was no time for it"
+		}
+	}
+	if c := verdict.ComparePaired(rec, verdict.DefaultThresholds()); c.Outcome() != verdict.Inconclusive || c.Recipe() == "" {
+		t.Errorf("a row left out: %s, recipe %q", c.Outcome(), c.Recipe())
+	}
+}

@@ -35,11 +35,11 @@ func (c *Changes) Recipe() string {
 	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
 }
 
-// untimed counts the rows that were not measured, nor their old versions, as the budget was used up
-// before their case.
+// untimed counts the rows that were not measured, nor their old versions, as there was no time for
+// them.
 func untimed(rec *record.Record) (n int) {
 	for i := range rec.Rows {
-		if r := &rec.Rows[i]; r.OldOf != "" && r.Proof.Is(record.ProofNotMeasured) && len(rec.BlocksOf(r.Case)) == 0 {
+		if r := &rec.Rows[i]; r.OldOf != "" && r.Proof.Is(record.ProofNotMeasured) {
 			n++
 		}
 	}
