@@ -132,8 +132,9 @@ func (r *run) newCase(rows []Entry) *runCase {
 // look finds out, when all of the case's rows have one of the fixed numbers of blocks, whether the
 // case is done.
 func (r *run) look(cs *runCase) {
-	result := verdict.AnalyzeCase(r.rec, cs.name)
-	cs.halfWidth = result.Widest()
+	if cs.blocks > 0 {
+		cs.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
+	}
 	passed := sort.SearchInts(looks, cs.blocks+1)
 	if passed == 0 || cs.looked >= looks[passed-1] {
 		return
@@ -206,7 +207,7 @@ func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 	for most := costliest(all, time.Until(r.deadline)); most != nil; most = costliest(all, time.Until(r.deadline)) {
 		cs := byTurns[most]
 		live := r.live(cs)
-		away := leastMissed(live)
+		away := leastMissed(live, verdict.AnalyzeCase(r.rec, cs.name))
 		if away == nil {
 			return
 		}
@@ -220,12 +221,12 @@ func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 	}
 }
 
-// leastMissed is the row that a case can do without first: its last floor, else its last contender;
-// nil if there is only its baseline and its control.
-func leastMissed(live []Entry) *Entry {
+// leastMissed is the row that a case can do without first: a floor, else a contender, and of these
+// the dearest, which the advice will not name; nil if there is only its baseline and its control.
+func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
 	for _, role := range []record.Role{record.RoleFloor, record.RoleContender} {
-		for i := len(live) - 1; i >= 0; i-- {
-			if live[i].Role == role && !live[i].Old {
+		for _, result := range slices.Backward(seen.Rows) { // the cheapest first
+			if i := slices.IndexFunc(live, func(e Entry) bool { return e.Row() == result.Row.Name }); i >= 0 && live[i].Role == role && !live[i].Old {
 				return &live[i]
 			}
 		}
