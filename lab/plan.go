@@ -18,6 +18,8 @@ const (
 	// budget may bring it down to.
 	DefaultRounds = 16
 	fewestRounds  = 6
+	// leastRounds is what a block of long batches has at least.
+	leastRounds = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
 	setUpEstimate = 80 * time.Millisecond

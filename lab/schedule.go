@@ -30,8 +30,18 @@ type goal struct{ blocks, rounds int }
 // (docs/evidence/method.md, Rounds).
 var goals = []goal{{8, 8}, {7, 8}, {6, 8}, {5, 8}, {stats.MinBlocks, fewestRounds}}
 
-// takes is how long a block of so many rounds takes.
+// scaled is how many rounds a block of the case has where others have so many: fewer where batches
+// take more than twice as long as they should, as those of operations that cannot be short do.
+func (t *turns) scaled(rounds int) int {
+	if t.batch > 2*batchTarget {
+		return max(min(rounds, leastRounds), int(time.Duration(rounds)*2*batchTarget/t.batch))
+	}
+	return rounds
+}
+
+// takes is how long a block takes of so many rounds, scaled.
 func (t *turns) takes(rounds int) time.Duration {
+	rounds = t.scaled(rounds)
 	if len(t.round) == 0 {
 		return time.Duration(max(1, t.slower) * float64(estimated(t.rows, t.batch, rounds)))
 	}
@@ -114,7 +124,7 @@ func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 	for rounds > fewestRounds && best.takes(rounds) > left {
 		rounds--
 	}
-	return best, rounds
+	return best, best.scaled(rounds)
 }
 
 // gain is by how much a second more narrows the case's widest interval.
