@@ -95,9 +95,10 @@ func inReach(cases []*turns, left time.Duration) goal {
 }
 
 // next is the case that the next block goes to, and with how many rounds; nil where none is left
-// that there is time for, but for the first of all, which may take less than thought. Until all cases have the blocks of the goal it is the one with fewest, so
-// that a bad minute does not meet one case alone, and of these the one that takes least. Then it is
-// the one whose widest interval a second narrows most.
+// that there is time for, but for the first of all, which may take less than thought. Until all
+// cases have the blocks of the goal it is the one with fewest, so that a bad minute does not meet
+// one case alone, and of these the one that takes least. Then it is the one whose widest interval a
+// second narrows most.
 func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 	g := inReach(cases, left)
 	nothing := left > 0 && !slices.ContainsFunc(cases, func(t *turns) bool { return len(t.round) > 0 })
