@@ -222,11 +222,12 @@ func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 }
 
 // leastMissed is the row that a case can do without first: a floor, else a contender, and of these
-// the dearest, which the advice will not name; nil if there is only its baseline and its control.
+// the dearest that is not the best bet so far; nil if there is only its baseline and its control.
 func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
+	best := cmp.Or(verdict.Advise(seen), &verdict.Advice{})
 	for _, role := range []record.Role{record.RoleFloor, record.RoleContender} {
 		for _, result := range slices.Backward(seen.Rows) { // the cheapest first
-			if i := slices.IndexFunc(live, func(e Entry) bool { return e.Row() == result.Row.Name }); i >= 0 && live[i].Role == role && !live[i].Old {
+			if i := slices.IndexFunc(live, func(e Entry) bool { return e.Row() == result.Row.Name }); i >= 0 && live[i].Role == role && !live[i].Old && result != best.Use {
 				return &live[i]
 			}
 		}

@@ -203,4 +203,14 @@ func TestTheDearestIsLost(t *testing.T) {
 	if away := leastMissed(live, seen); away == nil || away.Row() != dearest {
 		t.Errorf("%v is lost, want %s", away, dearest)
 	}
+	// All others depart from a standard: then the dearest is the best bet.
+	for i := range r.rec.Rows {
+		if row := &r.rec.Rows[i]; row.Role == record.RoleContender && row.Name != dearest {
+			row.Properties = map[string]string{record.Departs: "a standard"}
+		}
+	}
+	r.rec.Row(cs.entries[0].Row()).Properties = map[string]string{record.Departs: "a standard"}
+	if away := leastMissed(live, verdict.AnalyzeCase(r.rec, cs.name)); away == nil || away.Row() == dearest {
+		t.Errorf("%v is lost, the best bet", away)
+	}
 }
