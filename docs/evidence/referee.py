@@ -6,7 +6,7 @@ it says what the advice would have cost by the reference, and how often interval
 contender costs over the cheapest, less one, both by the reference. Rows that depart from a standard are neither cheapest nor good
 advice. Where a program gives no answers, its advice is what it measured as cheapest.
 
-    referee.py /tmp/looks --postage ./postage --beside "" --beside "neighbour.py heavy 600" --beside "while go vet ./...; do :; done"
+    referee.py /tmp/looks --postage ./postage --beside "" --beside "stress-ng --cpu 4" --beside "while go vet ./...; do :; done"
     referee.py /tmp/looks --looks 0     # only says what the records in the folder show
 
 A command starts 20 s before its look, so that the load average shows it, and should last 150 s; after the look it and its children are
