@@ -56,10 +56,10 @@ func calibrate(target time.Duration, least int, run func(n int) (*Batch, error))
 		}
 		// The fastest of some, as one that was interrupted would pass for a long one. No more than
 		// tenfold at a time: the first operations are slower than the rest.
-		if fastest < target/4 {
+		if fastest < target/2 {
 			n, tries, fastest = min(mostOperations, n*min(10, max(2, int(target/fastest)))), 0, math.MaxInt64
 		}
 	}
 	// No further, in case an operation takes longer the more there are.
-	return min(4*n, fitting(n, least, target, fastest)), nil
+	return min(2*n, fitting(n, least, target, fastest)), nil
 }

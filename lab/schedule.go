@@ -144,14 +144,21 @@ func width(blocks int) float64 {
 }
 
 // costliest is the case that should lose a row, as not all can have the blocks of an interval; nil
-// where they can, or where that saves nothing. A case without a block loses none: it is not known
-// yet which of its rows will not be missed.
+// where they can, or where fewer rows are not enough: figures without an interval are better than
+// none. A case without a block loses none: it is not known yet which of its rows will not be missed.
 func costliest(cases []*turns, left time.Duration) (most *turns) {
 	last := goals[len(goals)-1]
 	if missing(cases, last.blocks, last.rounds) <= left {
 		return nil
 	}
 	rest := func(t *turns) time.Duration { return missing([]*turns{t}, last.blocks, last.rounds) }
+	var least time.Duration // with as few rows as there may be
+	for _, t := range cases {
+		least += rest(t) * time.Duration(min(t.rows, fewestRows)) / time.Duration(max(1, t.rows))
+	}
+	if least > left {
+		return nil
+	}
 	for _, t := range cases {
 		if t.rows > fewestRows && len(t.round) > 0 && rest(t) > 0 && (most == nil || rest(t) > rest(most)) {
 			most = t

@@ -207,7 +207,7 @@ func TestOneSlowCaseTakesNoRowsFromOthers(t *testing.T) {
 }
 
 // Where there is no time for the last goal, the case whose missing blocks take most loses rows,
-// until there is or all cases have the fewest.
+// until there is; none where the fewest would still take too long.
 func TestCostliest(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, tt := range []struct {
@@ -222,7 +222,7 @@ func TestCostliest(t *testing.T) {
 		{"one takes longer", []*turns{measuredCase(8, 0, 100*ms, 0), measuredCase(8, 0, 300*ms, 0)}, 9 * s, []int{8, 4}},
 		{"one has its blocks", []*turns{measuredCase(8, 4, s, s), measuredCase(8, 0, 100*ms, 0)}, 2 * s, []int{8, 5}},
 		{"one is done", []*turns{{rows: 8, done: true}, measuredCase(8, 0, 100*ms, 0)}, 2 * s, []int{8, 5}},
-		{"the fewest rows take too long", []*turns{measuredCase(8, 0, 100*ms, 0), measuredCase(3, 0, s, s)}, 2 * s, []int{4, 3}},
+		{"the fewest rows take too long", []*turns{measuredCase(8, 0, 100*ms, 0), measuredCase(3, 0, s, s)}, 2 * s, []int{8, 3}},
 		{"to lose rows of a case that has its blocks saves nothing", []*turns{measuredCase(8, 4, s, s), measuredCase(4, 0, s, s)}, 2 * s, []int{8, 4}},
 		{"the last block took longer than was left", []*turns{measuredCase(8, 4, s, s), {rows: 8, done: true}}, -s, []int{8, 8}},
 	} {
