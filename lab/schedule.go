@@ -145,7 +145,7 @@ func width(blocks int) float64 {
 
 // costliest is the case that should lose a row, as not all can have the blocks of an interval; nil
 // where they can, or where fewer rows are not enough: figures without an interval are better than
-// none. A case without a block loses none: it is not known yet which of its rows will not be missed.
+// none. A case without a block loses none, as it is not known which of its rows will be missed.
 func costliest(cases []*turns, left time.Duration) (most *turns) {
 	last := goals[len(goals)-1]
 	if missing(cases, last.blocks, last.rounds) <= left {
