@@ -25,7 +25,7 @@ type turns struct {
 type goal struct{ blocks, rounds int }
 
 // goals are tried in order: the first that there is time for. With eight blocks Student's interval
-// is a fifth wider than with many, with six a third, with four twice as wide. In eight rounds a row
+// is a fifth wider than with many, with six a third, with four six tenths. In eight rounds a row
 // that allocates meets some collections of garbage: with fewer its blocks differ by more
 // (docs/evidence/method.md, Rounds).
 var goals = []goal{{8, 8}, {7, 8}, {6, 8}, {5, 8}, {stats.MinBlocks, fewestRounds}}
