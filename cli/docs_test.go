@@ -338,34 +338,6 @@ func TestGitHubWorkflows(t *testing.T) {
 	}
 }
 
-// The GitLab template follows GitLab's published schema, which the PyPI package
-// check-jsonschema contains.
-func TestGitLabJob(t *testing.T) {
-	t.Parallel()
-	needLong(t, "installs a package from PyPI")
-	template, err := os.ReadFile(filepath.Join(repository, ".gitlab/bench.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := string(template)
-	folder := t.TempDir()
-	for _, args := range [][]string{{"python3", "-m", "venv", folder}, {filepath.Join(folder, "bin/pip"), "-q", "install", "--no-deps", "--no-compile", "-r", "testdata/gitlab/requirements.txt"}} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
-	for text, valid := range map[string]bool{job: true, strings.Replace(job, "paths:", "path:", 1): false} {
-		file := filepath.Join(folder, ".gitlab-ci.yml")
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(filepath.Join(folder, "bin/check-jsonschema"), "--builtin-schema", "vendor.gitlab-ci", file).CombinedOutput()
-		if (err == nil) != valid {
-			t.Errorf("valid should be %v: %v\n%s\n%s", valid, err, out, text)
-		}
-	}
-}
-
 // CONTRIBUTING.md is followed to the letter. Its two files lie over the repository's, so that only
 // what imports them is compiled anew.
 func TestContributing(t *testing.T) {
