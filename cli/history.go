@@ -253,8 +253,6 @@ func withHistory(cmd *cobra.Command, flag string, open func(context.Context, str
 	switch {
 	case errors.Is(err, history.ErrNone):
 		return hinted(err, "`postage history add RUN` makes one")
-	case errors.Is(err, history.ErrServer):
-		return hinted(err, "share the runs' files instead: `postage history add FOLDER` reads those that are new (docs/history.md)")
 	case err != nil:
 		return err
 	}

@@ -13,60 +13,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"postage/load"
 )
-
-// Each row of the table of features names a test that exists.
-func TestLoadFeatures(t *testing.T) {
-	docs, err := os.ReadFile("../docs/evidence/load.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(docs), "## Features, compared with other tools")
-	table, _, _ = strings.Cut(table, "\n## ")
-	var tests strings.Builder
-	for _, folder := range []string{".", "../load", "../load/fleet", "../internal/kubetest", "../internal/report"} {
-		files, err := filepath.Glob(folder + "/*_test.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tests.Write(text)
-		}
-	}
-	rows := 0
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, "|")
-		if !strings.HasPrefix(line, "| ") || len(cells) < 3 {
-			continue
-		}
-		if len(cells) != 11 {
-			t.Errorf("%d columns: %s", len(cells)-2, line)
-		}
-		name := regexp.MustCompile("^ `(Test[A-Za-z0-9]+)` $").FindStringSubmatch(cells[2])
-		switch {
-		case strings.Contains(line, "postage load, and the test") || strings.Contains(line, "| scripts, in a language |"):
-			continue
-		case name == nil:
-			t.Errorf("the row names no test: %s", line)
-		case !strings.Contains(tests.String(), "\nfunc "+name[1]+"("):
-			t.Errorf("there is no %s: %s", name[1], line)
-		}
-		rows++
-	}
-	if rows < 20 {
-		t.Errorf("%d rows", rows)
-	}
-}
 
 // certificateFlags have a new certificate of a client, with the serial number 17.
 func certificateFlags(t *testing.T) loadFlags {

@@ -95,10 +95,6 @@ func noOther(below string) cobra.PositionalArgs {
 // run is the whole program except for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
-	args, hint := asNamed(args)
-	if hint != "" { // of a name that will go
-		root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { say(cmd, "%s", hint) }
-	}
 	root.SetArgs(asGoFlags(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)

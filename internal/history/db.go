@@ -26,7 +26,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"modernc.org/sqlite"
 )
@@ -34,18 +33,12 @@ import (
 // ErrNone is wrapped by the error of [OpenExisting] where there is no history.
 var ErrNone = errors.New("there is no history")
 
-// ErrServer is wrapped by the error of opening a server, which older versions could do.
-var ErrServer = errors.New("a history is a file: servers are no longer supported")
-
 // DB is an open history. Its methods may be called from several goroutines, and the file may be
 // open in several programs.
 type DB struct{ db *sql.DB }
 
 // Open opens the history in a file, and makes it if it is missing. The caller must Close it.
 func Open(ctx context.Context, file string) (*DB, error) {
-	if scheme, _, server := strings.Cut(file, "://"); server {
-		return nil, fmt.Errorf("open history %s://…: %w", scheme, ErrServer) // the rest may hold a password
-	}
 	db, err := open(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("open history %s: %w", file, err)
@@ -55,7 +48,7 @@ func Open(ctx context.Context, file string) (*DB, error) {
 
 // OpenExisting is Open, but makes no file: where there is none, the error wraps ErrNone.
 func OpenExisting(ctx context.Context, file string) (*DB, error) {
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && !strings.Contains(file, "://") {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s", ErrNone, file)
 	}
 	return Open(ctx, file)

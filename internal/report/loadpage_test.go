@@ -132,9 +132,7 @@ func TestLoadInBrowser(t *testing.T) {
 	if n := value(t, ctx, chromedp.Evaluate[int](`document.querySelectorAll("svg.load .curve").length`)); n != 6 {
 		t.Errorf("%d curves", n)
 	}
-	for _, scheme := range []string{"light", "dark"} {
-		accessible(t, ctx, scheme)
-	}
+	accessible(t, ctx)
 	picture := value(t, ctx, chromedp.Screenshot(chromedp.CSS("main")))
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "load.png"), picture, 0o666); err != nil {
 		t.Error(err)
