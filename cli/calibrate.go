@@ -2,13 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +12,6 @@ import (
 
 	"postage/internal/report"
 	"postage/internal/stats"
-	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 )
@@ -28,10 +22,6 @@ const enoughComparisons = 368
 // comparisonBudget is what a comparison takes at least: what a case of `postage run` may get of its
 // default budget.
 const comparisonBudget = 6 * time.Second
-
-// comparisonsTogether is how many comparisons take turns: about the cases of a run, so that each is
-// spread over as much time as there.
-const comparisonsTogether = 16
 
 // calibrationPrecision is so narrow that a calibration uses its whole budget.
 const calibrationPrecision = 0.005
@@ -101,26 +91,6 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 	return p.calibrate(cmd, plan.All(), rec, out, asJSON)
 }
 
-func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.Duration, asJSON bool) error {
-	name, rec, budget, err := unfinished(cmd, file, budget)
-	if err != nil {
-		return err
-	}
-	if err := ofCalibration(rec, name); err != nil {
-		return err
-	}
-	suite := p.calibrationSuite(calibratedStage(rec), len(rec.Cases()))
-	entries, err := lab.Resume(rec, lab.Entries([]lab.Suite{suite}), record.ThisMachine(0), budget)
-	if err != nil {
-		return err
-	}
-	if err := record.Reserve(name); err != nil {
-		return err
-	}
-	say(cmd, "resuming %s for %v", name, budget.Round(time.Second))
-	return p.calibrate(cmd, entries, rec, name, asJSON)
-}
-
 // ofCalibration is an error if a record is of something else.
 func ofCalibration(rec *record.Record, name string) error {
 	if len(rec.Rows) == 0 || rec.Rows[0].Stage != lab.CalibrationStage {
@@ -139,57 +109,42 @@ func calibratedStage(rec *record.Record) string {
 // that were finished.
 func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, asJSON bool) error {
 	stage := calibratedStage(rec)
-	interrupted := conduct(cmd, lab.Conductor{Together: comparisonsTogether}, entries, rec, out, "--comparisons", strconv.Itoa(len(rec.Cases())), "--stage", stage)
+	interrupted := conduct(cmd, lab.Conductor{}, entries, rec, out, "--comparisons", strconv.Itoa(len(rec.Cases())), "--stage", stage)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}
 	say(cmd, "record saved as %s", out)
-	if interrupted != nil {
-		say(cmd, "interrupted; to resume: postage doctor --calibrate --resume %s", out)
-	}
-	found, err := printCalibration(cmd, rec, out, asJSON)
-	if err != nil || interrupted != nil {
-		return errors.Join(interrupted, err)
-	}
-	return keep(stage, &rec.Machine, calibrationLine(rec, found))
+	return errors.Join(interrupted, printCalibration(cmd, rec, out, asJSON))
 }
 
 // printCalibration prints what the calibration in a record found.
-func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*report.Calibration, error) {
+func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) error {
 	c, covered := calibrationOf(cmp.Or(calibratedStage(rec), "first stage"), rec)
 	if c.Comparisons == 0 {
-		return nil, fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
+		return fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
 	}
 	w := cmd.OutOrStdout()
 	if asJSON {
-		return c, doctorJSON(w, &rec.Machine, c)
+		return doctorJSON(w, &rec.Machine, c)
 	}
 	contains := rate(c.Comparisons-c.Misses.Count, c.Comparisons)
 	fmt.Fprintf(w, "comparisons                      %d of %d, %g blocks each (median), interval ±%.2f%% (median), duty %.0f%%\n",
 		c.Comparisons, len(rec.Cases()), c.Blocks, 100*c.HalfWidth, 100*lab.Duty(rec))
 	fmt.Fprintf(w, "equal things called different    %s\n", rateText(c.FalseAlarms))
 	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(contains))
-	found := make([]string, len(c.Slowdowns))
-	for i, s := range c.Slowdowns {
+	for _, s := range c.Slowdowns {
 		fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*s.By, rateText(s.Found))
-		found[i] = fmt.Sprintf("%d/%d", s.Found.Count, s.Found.Of)
 	}
 	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(covered))
 	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
-	fmt.Fprintf(w, "a gate, with %d rows a run, both sides of one build:\n", comparisonsTogether)
+	fmt.Fprintf(w, "a gate, with %d rows a run, both sides of one build:\n", rowsOfAGate)
 	fmt.Fprintf(w, "equal code fails it              %s\n", rateText(c.Gate.Failed))
 	fmt.Fprintf(w, "rows of equal code pass it       %s\n", rateText(c.Gate.Passed))
 	for _, s := range c.Gate.Slowdowns {
 		fmt.Fprintf(w, "%g%% slowdown fails it             %s\n", 100*s.By, rateText(s.Found))
 	}
-	fmt.Fprintf(w, "\n%s\n\n", calibrationLine(rec, c))
-	// The same as a table of one row, for documents.
-	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
-	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% |\n",
-		c.Stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms.Count, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
-		strings.Join(found, ", "), 100*c.Needed)
-	return c, nil
+	fmt.Fprintf(w, "\n%s\n", calibrationLine(rec, c))
+	return nil
 }
 
 // eachTook is the part of the budget that a comparison had.
@@ -206,81 +161,14 @@ func rateText(r report.Rate) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
 }
 
-// calibrationLine says in one line what verdicts are worth here, and what the next smaller slowdown
-// that is not found in 95% of comparisons would take.
+// calibrationLine says in one line what verdicts are worth here.
 func calibrationLine(rec *record.Record, r *report.Calibration) string {
-	finds, missed := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed), 0.0
+	finds := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed)
 	for _, s := range r.Slowdowns {
-		if r.Smallest == nil || s.By < *r.Smallest {
-			missed = max(missed, s.By)
-		} else if s.By == *r.Smallest {
+		if r.Smallest != nil && s.By == *r.Smallest {
 			finds = fmt.Sprintf("a slowdown of %g%% is found in %.0f%% of comparisons (%d found)", 100*s.By, 100*s.Found.Value, s.Found.Count)
 		}
 	}
-	if more := longer(rec, r.Needed, missed); more > 0 {
-		finds += fmt.Sprintf("; for %g%% one would take about %v", 100*missed, more)
-	}
 	return fmt.Sprintf("%s on this machine, %v a comparison: %s; equal things are called different in at most %.1f%% (%d of %d)",
 		r.Stage, eachTook(rec), finds, 100*r.FalseAlarms.High, r.FalseAlarms.Count, r.Comparisons)
-}
-
-// longer is about how long a comparison would take to find a smaller slowdown than it needs, 0 if
-// no time is known to be enough. Intervals become narrower with the root of the time.
-func longer(rec *record.Record, needed, wanted float64) time.Duration {
-	margin := verdict.Margin(rec.Run.Precision)
-	now, then := math.Log1p(needed)-margin, math.Log1p(wanted)-margin
-	if then <= 0 || now <= then {
-		return 0
-	}
-	took := time.Duration(float64(eachTook(rec)) * now * now / (then * then))
-	if took < time.Minute {
-		return took.Round(time.Second)
-	}
-	return took.Round(time.Minute)
-}
-
-// sayCalibrations prints what calibrations of the entries' stages found on this machine.
-func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine) {
-	said := map[string]bool{}
-	for _, e := range entries {
-		if said[e.Stage] {
-			continue
-		}
-		said[e.Stage] = true
-		if line, ok := kept(e.Stage, m); ok {
-			say(cmd, "calibrated: %s", line)
-		}
-	}
-}
-
-// keptCalibration is what is kept of a stage's calibration, and the machine that it is of.
-type keptCalibration struct{ Machine, Found string }
-
-// keptFile is where it is kept: beside the runs.
-func keptFile(stage string) string {
-	return filepath.Join(filepath.Dir(runsFolder), "calibration-"+stage+".json")
-}
-
-func keep(stage string, m *record.Machine, found string) error {
-	text, err := json.Marshal(keptCalibration{m.Identity(), found})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(keptFile(stage)), 0o777); err != nil {
-		return err
-	}
-	return writeFile(keptFile(stage), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-}
-
-// kept is what was kept of the machine, if anything was.
-func kept(stage string, m *record.Machine) (found string, ok bool) {
-	var c keptCalibration
-	text, err := os.ReadFile(keptFile(stage))
-	if err != nil || json.Unmarshal(text, &c) != nil || c.Machine != m.Identity() || c.Found == "" {
-		return "", false
-	}
-	return c.Found, true
 }

@@ -30,7 +30,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	for _, want := range []string{
 		"comparisons                      4 of 4, 10 blocks each (median)",
 		"their interval contains 1        ", "equal code fails it                0.0%  (95% interval 0.0% to 97.5%, 0 of 1)",
-		"encode on this machine, 6s a comparison: ", "| encode | 6s, 10 blocks | ±",
+		"encode on this machine, 6s a comparison: ",
 	} {
 		if status != exitOK || !strings.Contains(out, want) {
 			t.Errorf("status %d, %s lacks %q in:\n%s", status, stderr, want, out)
@@ -49,8 +49,8 @@ func TestCalibrationOfARecord(t *testing.T) {
 	}
 }
 
-// What a comparison cannot find is said with what it would take: half the slowdown takes four times
-// as long, or a little more because of the margin.
+// The line names the smallest slowdown that is found, with all larger ones, in 95% of comparisons;
+// without one, what the intervals would find.
 func TestCalibrationLine(t *testing.T) {
 	rec := &record.Record{Run: record.Run{Precision: calibrationPrecision, Budget: 12 * time.Second}, Rows: []record.Row{{Case: "one"}}}
 	found := func(share ...float64) (s []report.Slowdown) {
@@ -66,11 +66,9 @@ func TestCalibrationLine(t *testing.T) {
 		share    []float64
 		want     string
 	}{
-		{0.024, &three, []float64{0.1, 0.8, 0.96, 1}, "12s a comparison: a slowdown of 3% is found in 96% of comparisons (96 found); for 2% one would take about 19s; equal things"},
-		{0.10, nil, []float64{0, 0, 0, 0.1}, "12s a comparison: a slowdown of 10% is found in 95% of comparisons; for 5% one would take about 51s; equal things"},
-		{0.90, nil, []float64{0, 0, 0, 0}, "a slowdown of 90% is found in 95% of comparisons; for 5% one would take about 42m0s; equal"},
+		{0.024, &three, []float64{0.1, 0.8, 0.96, 1}, "12s a comparison: a slowdown of 3% is found in 96% of comparisons (96 found); equal things"},
+		{0.10, nil, []float64{0, 0, 0, 0.1}, "12s a comparison: a slowdown of 10% is found in 95% of comparisons; equal things"},
 		{0.008, &one, []float64{1, 1, 1, 1}, "a slowdown of 1% is found in 100% of comparisons (100 found); equal"},
-		{0.019, &three, []float64{0, 0.94, 0.96, 1}, "(96 found); equal"},
 	} {
 		r := &report.Calibration{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
 		if got := calibrationLine(rec, r); !strings.Contains(got, tt.want) {

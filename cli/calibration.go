@@ -10,6 +10,9 @@ import (
 	"postage/record"
 )
 
+// rowsOfAGate is how many comparisons of a calibration are the rows of one run of a gate.
+const rowsOfAGate = 16
+
 // calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
 // of slowed contenders contain what they were slowed by.
 func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
@@ -60,7 +63,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 			c.Smallest = nil // a larger one must be found as well
 		}
 	}
-	c.Gate = calibrationGate(rec, comparisonsTogether)
+	c.Gate = calibrationGate(rec, rowsOfAGate)
 	return c, covered
 }
 

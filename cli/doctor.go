@@ -17,7 +17,7 @@ import (
 func (p program) doctorCommand() *cobra.Command {
 	var calibrate, asJSON bool
 	var comparisons int
-	var stage, saved, resume string
+	var stage, saved string
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -25,18 +25,16 @@ func (p program) doctorCommand() *cobra.Command {
 		Long: `Describes the machine and says in plain words whether figures from it can be trusted,
 and why not. With --calibrate it measures that: it makes many comparisons whose result is
 known, through the very same code as ` + "`run`" + `. Each compares a contender of a stage with itself
-and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. ` + "`run`" + ` then says the
-smallest slowdown that is found. Ctrl-C ends it with the comparisons that are finished, and
---resume continues it.`,
+and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. Ctrl-C ends it with what was
+measured so far.`,
 		Example: p.example().expand(`  postage doctor
   postage doctor --calibrate --comparisons 60
   postage doctor --calibrate --stage {stage}
-  postage doctor --calibrate --resume FILE
   postage doctor --calibrate --record FILE`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !calibrate {
-				for _, flag := range []string{"comparisons", "budget", "stage", "resume", "record"} {
+				for _, flag := range []string{"comparisons", "budget", "stage", "record"} {
 					if cmd.Flags().Changed(flag) {
 						return hinted(fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags")
 					}
@@ -54,8 +52,7 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 			if budget < 0 || budget == 0 && cmd.Flags().Changed("budget") {
 				return fmt.Errorf("--budget %v: must be more than 0", budget)
 			}
-			switch {
-			case saved != "":
+			if saved != "" {
 				rec, err := record.Load(saved)
 				if err == nil {
 					err = ofCalibration(rec, saved)
@@ -63,10 +60,7 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 				if err != nil {
 					return err
 				}
-				_, err = printCalibration(cmd, rec, saved, asJSON)
-				return err
-			case resume != "":
-				return p.resumeCalibration(cmd, resume, budget, asJSON)
+				return printCalibration(cmd, rec, saved, asJSON)
 			}
 			return p.newCalibration(cmd, stage, comparisons, budget, asJSON)
 		},
@@ -76,11 +70,10 @@ smallest slowdown that is found. Ctrl-C ends it with the comparisons that are fi
 	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
 	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first that needs no server)")
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
-	f.StringVar(&resume, "resume", "", "continue the calibration in `file`, with its remaining budget or the one given")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "stage"} {
-		cmd.MarkFlagsMutuallyExclusive("record", "resume", flag)
+		cmd.MarkFlagsMutuallyExclusive("record", flag)
 	}
 	cmd.MarkFlagsMutuallyExclusive("record", "budget")
 	return cmd

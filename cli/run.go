@@ -185,7 +185,6 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	}
 	say(cmd, "%s", plan.Describe(flags.budget))
 	rec.Machine.Go = cmp.Or(both.release, rec.Machine.Go)
-	sayCalibrations(cmd, plan.Entries, &rec.Machine)
 	return p.measure(cmd, plan.All(), rec, out, &flags)
 }
 
@@ -294,13 +293,15 @@ func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, r
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
 	defer view.erase()
+	calibrates := len(rec.Rows) > 0 && rec.Rows[0].Stage == lab.CalibrationStage // hundreds of cases
 	conductor.Environment = environment
 	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
 	conductor.Observe = func(s lab.Status) {
 		switch {
-		case s.Note == "" && (conductor.Together == 0 || !s.Finished):
+		case s.Finished && calibrates:
+		case s.Note == "":
 			view.observe(s)
-		case conductor.Together == 0:
+		default:
 			view.erase()
 			say(cmd, "%s", s.Note)
 		}

@@ -134,7 +134,7 @@ func TestAgainst(t *testing.T) {
 // What a side is run with takes the place of what the world states.
 func TestSideEnvironment(t *testing.T) {
 	t.Setenv("GODEBUG", "x=1")
-	r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{GOMAXPROCS: 2, World: &record.World{Procs: 1, GOGC: 100}}}}
+	r := &run{conductor: &Conductor{}, rec: &record.Record{Run: record.Run{GOMAXPROCS: 2, World: &record.World{Procs: 1, GOGC: 100}}}}
 	for want, of := range map[string]*Build{
 		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0":                                {},
 		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GOGC=400 GOMAXPROCS=4":          {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},

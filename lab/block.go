@@ -188,7 +188,7 @@ func (s *seat) failed(block int) record.Proof {
 
 // process starts the process of an entry's contender, in a layout, from 0.
 func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, error) {
-	command := r.Command
+	command := r.conductor.Command
 	switch {
 	case e.Contender.Start != nil:
 		runner, err := e.Contender.Start(ctx, layout)

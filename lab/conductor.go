@@ -25,9 +25,6 @@ type Conductor struct {
 	Command []string
 	// Environment is added to that of the workers: "NAME=value". Optional.
 	Environment []string
-	// Together is how many cases take turns with their blocks before the next ones begin, all for
-	// 0. A calibration has hundreds; if it ends early, the first ones are finished.
-	Together int
 	// Save keeps the record; it is called before anything is measured, after blocks as often as its
 	// own time allows, and at the end. An error ends the run. Optional.
 	Save func(*record.Record) error
@@ -63,7 +60,7 @@ var ErrInterrupted = errors.New("interrupted")
 // returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
-	r := &run{Conductor: c, rec: rec, start: start, before: rec.Run.Elapsed, spent: map[string]time.Duration{}}
+	r := &run{conductor: c, rec: rec, start: start, before: rec.Run.Elapsed, spent: map[string]time.Duration{}}
 	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
@@ -73,7 +70,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 	if err := r.save(true); err != nil {
 		return err
 	}
-	err := r.measureAll(ctx)
+	err := r.measure(ctx)
 	if err == nil {
 		r.finish()
 	} else if ctx.Err() != nil {
@@ -84,15 +81,14 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 
 // run is the state of one Run.
 type run struct {
-	*Conductor
-	rec      *record.Record
-	saveDue  time.Time
-	all      []*runCase
-	start    time.Time
-	before   time.Duration // elapsed before the run was resumed
-	end      time.Time
-	deadline time.Time // of the cases that take turns now
-	spent    map[string]time.Duration
+	conductor *Conductor
+	rec       *record.Record
+	saveDue   time.Time
+	all       []*runCase
+	start     time.Time
+	before    time.Duration // elapsed before the run was resumed
+	end       time.Time
+	spent     map[string]time.Duration
 }
 
 // runCase is a case as it is being measured.
@@ -143,39 +139,17 @@ func (r *run) look(cs *runCase) {
 	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
 
-// measureAll measures the cases, Together at a time, which share what is left of the budget. In a
-// run that was resumed, those that had a first look are not measured again.
-func (r *run) measureAll(ctx context.Context) error {
-	todo := r.all
-	if r.Together > 0 {
-		todo = slices.DeleteFunc(slices.Clone(todo), func(cs *runCase) bool { return cs.blocks >= looks[0] })
-	}
-	for len(todo) > 0 {
-		now := todo[:min(cmp.Or(r.Together, len(todo)), len(todo))]
-		r.deadline = time.Now().Add(time.Until(r.end) * time.Duration(len(now)) / time.Duration(len(todo)))
-		if err := r.measure(ctx, now); err != nil {
-			return err
-		}
-		if todo = todo[len(now):]; len(todo) > 0 {
-			for _, cs := range now {
-				cs.done = true
-			}
-		}
-	}
-	return ctx.Err()
-}
-
-// measure measures cases that take turns.
-func (r *run) measure(ctx context.Context, cases []*runCase) error {
+// measure measures the cases, whose blocks take turns.
+func (r *run) measure(ctx context.Context) error {
 	byTurns := map[*turns]*runCase{}
 	var all []*turns
-	for _, cs := range cases {
+	for _, cs := range r.all {
 		all, byTurns[&cs.turns] = append(all, &cs.turns), cs
 	}
 	for {
 		foresee(all)
 		r.shed(all, byTurns)
-		now, rounds := next(all, time.Until(r.deadline))
+		now, rounds := next(all, time.Until(r.end))
 		if now == nil {
 			return ctx.Err()
 		}
@@ -204,7 +178,7 @@ func (r *run) measure(ctx context.Context, cases []*runCase) error {
 // shed takes rows from the cases that cost most, until there is time for an interval of all others.
 // A row that was asked for is told.
 func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
-	for most := costliest(all, time.Until(r.deadline)); most != nil; most = costliest(all, time.Until(r.deadline)) {
+	for most := costliest(all, time.Until(r.end)); most != nil; most = costliest(all, time.Until(r.end)) {
 		cs := byTurns[most]
 		live := r.live(cs)
 		away := leastMissed(live, verdict.AnalyzeCase(r.rec, cs.name))
@@ -237,8 +211,8 @@ func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
 
 // tell has the observer told something.
 func (r *run) tell(format string, a ...any) {
-	if r.Observe != nil {
-		r.Observe(Status{Note: fmt.Sprintf(format, a...)})
+	if r.conductor.Observe != nil {
+		r.conductor.Observe(Status{Note: fmt.Sprintf(format, a...)})
 	}
 }
 
@@ -293,10 +267,10 @@ func (r *run) save(must bool) error {
 		r.rec.Run.Elapsed = r.elapsed()
 	}
 	begun := time.Now()
-	if r.Save == nil || !must && begun.Before(r.saveDue) {
+	if r.conductor.Save == nil || !must && begun.Before(r.saveDue) {
 		return nil
 	}
-	err := r.Save(r.rec)
+	err := r.conductor.Save(r.rec)
 	r.saveDue = time.Now().Add(savingRest * time.Since(begun))
 	return err
 }
@@ -304,7 +278,7 @@ func (r *run) save(must bool) error {
 const savingRest = 50
 
 func (r *run) observe(cs *runCase, s Status) {
-	if r.Observe == nil {
+	if r.conductor.Observe == nil {
 		return
 	}
 	s.Case, s.HalfWidth, s.Cases = cs.name, cs.halfWidth, len(r.all)
@@ -315,7 +289,7 @@ func (r *run) observe(cs *runCase, s Status) {
 			s.CasesDone++
 		}
 	}
-	r.Observe(s)
+	r.conductor.Observe(s)
 }
 
 // live are the entries of a case whose rows have not failed.
@@ -323,16 +297,16 @@ func (r *run) live(cs *runCase) []Entry {
 	return slices.DeleteFunc(slices.Clone(cs.entries), func(e Entry) bool { return !r.rec.Row(e.Row()).OK() })
 }
 
-func (r *run) setUpPatience() time.Duration { return cmp.Or(r.SetUpPatience, time.Minute) }
+func (r *run) setUpPatience() time.Duration { return cmp.Or(r.conductor.SetUpPatience, time.Minute) }
 
 func (r *run) batchPatience(expected time.Duration) time.Duration {
-	return max(cmp.Or(r.BatchPatience, 30*time.Second), 50*expected)
+	return max(cmp.Or(r.conductor.BatchPatience, 30*time.Second), 50*expected)
 }
 
 // environment is that of an entry's worker.
 func (r *run) environment(e *Entry) []string {
 	procs, debug := r.rec.Run.GOMAXPROCS, os.Getenv("GODEBUG")
-	environment := append([]string(nil), r.Environment...)
+	environment := append([]string(nil), r.conductor.Environment...)
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
 		procs = world.Procs
 		// A service's heap has its size, a worker's has just been larger: what the runtime gives

@@ -76,7 +76,7 @@ func (u *unknown) Batch(_ context.Context, n int) (*Batch, error) {
 
 // A batch whose CPU time is not known has a place in the record: readers take its wall time.
 func TestCPUTimeOfSomeBatches(t *testing.T) {
-	r, s := &run{Conductor: &Conductor{}}, &seat{entry: Entry{Case: &Case{}}, child: &remote{&unknown{}}, row: &record.Row{}}
+	r, s := &run{conductor: &Conductor{}}, &seat{entry: Entry{Case: &Case{}}, child: &remote{&unknown{}}, row: &record.Row{}}
 	for s.row.N = range 4 {
 		r.turn(t.Context(), s, 0)
 	}

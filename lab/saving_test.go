@@ -17,7 +17,7 @@ func TestSavingALongRun(t *testing.T) {
 		var writing time.Duration
 		writes, written := 0, 0
 		rec := &record.Record{}
-		r := &run{rec: rec, Conductor: &Conductor{Save: func(rec *record.Record) error {
+		r := &run{rec: rec, conductor: &Conductor{Save: func(rec *record.Record) error {
 			took := time.Duration(len(rec.Blocks)) * write
 			time.Sleep(took)
 			writes, written, writing = writes+1, len(rec.Blocks), writing+took

@@ -126,7 +126,7 @@ func TestSidesAreLostTogether(t *testing.T) {
 		r.rec.Rows = append(r.rec.Rows, newRow(&cs.entries[i], record.ProofOK, nil))
 	}
 	cs.turns = *measuredCase(len(cs.entries), 0, time.Second, 0)
-	r.deadline = time.Now().Add(30 * time.Second) // four blocks of all ten rows take 40 s
+	r.end = time.Now().Add(30 * time.Second) // four blocks of all ten rows take 40 s
 	r.shed([]*turns{&cs.turns}, map[*turns]*runCase{&cs.turns: cs})
 	for _, e := range cs.entries {
 		if now := r.rec.Row(e.asked()); e.Old && r.rec.Row(e.Row()).OK() != now.OK() {

@@ -100,7 +100,7 @@ func TestPopulate(t *testing.T) {
 // A worker collects while it is warmed up, and hardly before: a block begins the sooner.
 func TestWorkersHardlyCollect(t *testing.T) {
 	entries, rec := prepared(t, time.Minute, "op=memory")
-	r := &run{Conductor: testConductor(t), rec: rec}
+	r := &run{conductor: testConductor(t), rec: rec}
 	child, err := r.process(t.Context(), &entries[0], 0)
 	if err != nil {
 		t.Fatal(err)
