@@ -14,7 +14,6 @@ import (
 func TestOldNamesWork(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
-	t.Setenv(historyVariable, "")
 	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	plain, against := saved(t, folder, "a.txt", run.Record()), saved(t, folder, "b.txt", gated(3, 14, 1.05))
 	for _, r := range []struct {
