@@ -268,7 +268,7 @@ func TestRunsOfOneName(t *testing.T) {
 		files = append(files, saved(t, filepath.Join(folder, name), "run.txt", made.Record()))
 	}
 	page := filepath.Join(folder, "page.html")
-	code, _, stderr := command("show", files[0], files[1], "--html", page, "--history=false")
+	code, _, stderr := command("show", files[0], files[1], "--html", page)
 	text, err := os.ReadFile(page)
 	if code != 0 || err != nil || !bytes.Contains(text, []byte("laptop/run.txt")) || !bytes.Contains(text, []byte("server/run.txt")) {
 		t.Errorf("exit %d, %v: %s", code, err, stderr)

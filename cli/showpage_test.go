@@ -24,7 +24,6 @@ import (
 func TestReport(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
-	t.Setenv(historyVariable, "")
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
 	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
 	out := filepath.Join(folder, "costs.html")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"reflect"
 	"regexp"
@@ -26,7 +25,7 @@ var forms = map[string]any{
 // kinds are what the page calls types.
 var kinds = map[reflect.Type]string{
 	reflect.TypeFor[verdict.Interval](): "figure", reflect.TypeFor[verdict.Comparison](): "ratio", reflect.TypeFor[Rate](): "rate", reflect.TypeFor[record.Machine](): "machine",
-	reflect.TypeFor[map[string]*float64](): "numbers or nulls by name", reflect.TypeFor[json.RawMessage](): "object", reflect.TypeFor[time.Time](): "string",
+	reflect.TypeFor[map[string]*float64](): "numbers or nulls by name", reflect.TypeFor[time.Time](): "string",
 }
 
 // fields are a form's fields with their types, in order: "rows[].ns_op` | figure or null".

@@ -6,7 +6,7 @@ import (
 	"postage/internal/history/trend"
 )
 
-// The JSON of a history, version 1.
+// The JSON of a history, version 2.
 type (
 	jsonHistory struct {
 		Version int           `json:"version"`
@@ -24,7 +24,6 @@ type (
 	}
 	jsonPoint struct {
 		*trend.Change
-		Record int64   `json:"record"`
 		Commit string  `json:"commit,omitempty"`
 		Factor float64 `json:"factor"`
 	}
@@ -32,12 +31,12 @@ type (
 
 // trendJSON writes how a row changed, with all points.
 func trendJSON(w io.Writer, row string, trends []*trend.Trend) error {
-	out := jsonTrends{Version: 1, Row: row, Level: trend.Level}
+	out := jsonTrends{Version: 2, Row: row, Level: trend.Level}
 	for _, t := range trends {
 		j := jsonTrend{Trend: t}
 		for i := range t.Changes {
 			c := &t.Changes[i]
-			j.Changes = append(j.Changes, jsonPoint{c, t.Points[c.Point].Record, t.Points[c.Point].Commit, c.Factor()})
+			j.Changes = append(j.Changes, jsonPoint{c, t.Points[c.Point].Commit, c.Factor()})
 		}
 		out.Trends = append(out.Trends, j)
 	}

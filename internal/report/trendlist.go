@@ -11,7 +11,7 @@ import (
 // History writes the records of a history.
 func History(w io.Writer, entries []trend.Entry, form Form) error {
 	if form.JSON {
-		return writeJSON(w, jsonHistory{1, entries})
+		return writeJSON(w, jsonHistory{2, entries})
 	}
 	d := &doc{Form: form}
 	var machines []string
@@ -21,7 +21,6 @@ func History(w io.Writer, entries []trend.Entry, form Form) error {
 		}
 	}
 	table(d, []column[trend.Entry]{
-		figures("record", func(e trend.Entry) string { return fmt.Sprint(e.Record) }),
 		texts("started (UTC)", func(e trend.Entry) string { return startedText(&trend.Point{Started: e.Started}) }),
 		texts("commit", func(e trend.Entry) string { return commitText(e.Commit) }),
 		texts("machine", func(e trend.Entry) string { return machineLetter(slices.Index(machines, e.Machine)) }),

@@ -1,19 +1,18 @@
-// Package trend says how a row changed over many runs. It knows no database: package
-// history keeps the figures, this one reads them.
+// Package trend says how a row changed over many runs. It knows no record: package history reads
+// them.
 //
 //  1. A [Point] is what one run said of the row: above all its time as a multiple of its
 //     anchor's in the same run, so that what made the whole machine slower or faster
 //     between two runs cancels.
-//  2. The anchor is frozen: a contender in one module version. Where the anchor changes, a new
-//     [Segment] begins, since a ratio to something else says nothing about the row. A run in which
-//     the anchor has no figures begins none.
+//  2. The anchor is a contender in one module version. Where the anchor changes, a new [Segment]
+//     begins, since a ratio to something else says nothing about the row. A run in which the anchor
+//     has no figures begins none.
 //  3. In each segment the changes are those of [ChangePoints].
 //
 // Runs of different machines make different trends.
 package trend
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"time"
@@ -34,10 +33,23 @@ type Anchor struct {
 
 func (a Anchor) String() string { return a.Contender + " (" + a.Version + ")" }
 
+// Entry is a record in the history.
+type Entry struct {
+	Name    string    `json:"name"` // of the file
+	Started time.Time `json:"started,omitzero"`
+	Machine string    `json:"machine"`
+	Commit  string    `json:"commit,omitempty"`
+	Seed    string    `json:"seed"` // text, since it may have 64 bits
+	Go      string    `json:"go"`
+	Partial bool      `json:"partial"`
+	Cases   int       `json:"cases"`
+	Figures int       `json:"rows"` // with figures
+	Blocks  int       `json:"blocks"`
+}
+
 // Point is what one run said of a row.
 type Point struct {
-	Record  int64     `json:"record"` // the record's number in its history
-	Run     string    `json:"run"`    // what the record was called when it was added
+	Run     string    `json:"run"` // the record's file
 	Started time.Time `json:"started,omitzero"`
 	Commit  string    `json:"commit,omitempty"`
 	Go      string    `json:"go"`
@@ -51,9 +63,8 @@ type Point struct {
 	NSOp     verdict.Interval  `json:"ns_op"`
 	BytesOp  *int64            `json:"bytes_op"`
 	AllocsOp *int64            `json:"allocs_op"`
-	// Metrics are the row's other figures by unit, a JSON object. It is not decoded: few readers of
-	// a trend need it.
-	Metrics json.RawMessage `json:"metrics"`
+	// Metrics are the row's other figures by unit.
+	Metrics map[string]float64 `json:"metrics"`
 }
 
 // Trend is how a row changed on a machine.

@@ -18,7 +18,7 @@ func pointsOf(rng *rand.Rand, parts ...[2]float64) []trend.Point {
 	for _, p := range parts {
 		for range int(p[0]) {
 			v := p[1] * math.Exp(0.01*rng.NormFloat64())
-			points = append(points, trend.Point{Record: int64(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: trend.Anchor{"codec=base", "v1"}, Ratio: &verdict.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
+			points = append(points, trend.Point{Run: fmt.Sprint(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: trend.Anchor{"codec=base", "v1"}, Ratio: &verdict.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
 		}
 	}
 	return points
@@ -28,9 +28,9 @@ func ExampleNew() {
 	rng := rand.New(rand.NewPCG(7, 1))
 	t := trend.New("Encode/msg=order/op=encode/codec=msgp", "a machine", pointsOf(rng, [2]float64{20, 0.3}, [2]float64{10, 0.36}))
 	for _, c := range t.Changes {
-		fmt.Printf("from record %d on: %.2f -> %.2f, factor %.1f\n", t.Points[c.Point].Record, c.Before, c.After, c.Factor())
+		fmt.Printf("from run %s on: %.2f -> %.2f, factor %.1f\n", t.Points[c.Point].Run, c.Before, c.After, c.Factor())
 	}
-	// Output: from record 21 on: 0.30 -> 0.36, factor 1.2
+	// Output: from run 21 on: 0.30 -> 0.36, factor 1.2
 }
 
 // A change of anchor is no change of the row: it begins a segment, and in each segment
@@ -87,7 +87,7 @@ func TestLast(t *testing.T) {
 		t.Error("more than there are is not all")
 	}
 	last := whole.Last(30)
-	if len(last.Points) != 30 || last.Points[0].Record != 31 || len(last.Changes) != 1 || last.Changes[0].Point != 10 ||
+	if len(last.Points) != 30 || last.Points[0].Run != "31" || len(last.Changes) != 1 || last.Changes[0].Point != 10 ||
 		len(last.Segments) != 2 || last.Segments[0] != (trend.Segment{0, 20, trend.Anchor{"codec=base", "v1"}}) || last.Segments[1] != (trend.Segment{20, 30, trend.Anchor{"codec=base", "v2"}}) {
 		t.Errorf("%+v %+v", last.Changes, last.Segments)
 	}

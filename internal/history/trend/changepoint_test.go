@@ -1,7 +1,6 @@
 package trend
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,86 +9,58 @@ import (
 	"pgregory.net/rapid"
 )
 
-// energyByDefinition is the greatest energy distance, by its definition: over all pairs
-// of ranks, at every division.
-func energyByDefinition(x []float64) (at int, q float64) {
-	ranks := make([]float64, len(x))
-	for i, v := range x {
-		below, same := 0, 0
-		for _, w := range x {
-			if w < v {
-				below++
-			} else if w == v {
-				same++
-			}
-		}
-		ranks[i] = (float64(below) + float64(same-1)/2) / float64(len(x))
-	}
-	mean := func(a, b []float64) float64 {
-		sum := 0.0
-		for _, v := range a {
-			for _, w := range b {
-				sum += math.Abs(v - w)
-			}
-		}
-		return sum / float64(len(a)*len(b))
-	}
-	q = math.Inf(-1)
-	for t := MinSegment; t <= len(x)-MinSegment; t++ {
-		a, b := ranks[:t], ranks[t:]
-		m, n := float64(len(a)), float64(len(b))
-		if v := m * n / (m + n) * (2*mean(a, b) - mean(a, a) - mean(b, b)); v > q+1e-9 {
-			at, q = t, v
-		}
-	}
-	return at, q
-}
-
-func TestEnergyScanIsTheDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.Float64Range(-1e3, 1e3)
-		if rapid.Bool().Draw(t, "ties") {
-			value = rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(0, 4).Draw(t, "v")) })
-		}
-		x := rapid.SliceOfN(value, 2*MinSegment, 60).Draw(t, "x")
-		var s energyScan
-		s.best(make([]uint32, 70)) // what is left from another use
-		_, q := s.best(denseRanks(x))
-		_, want := energyByDefinition(x)
-		if math.Abs(q-want) > 1e-9 {
-			t.Fatalf("%v, by definition %v", q, want)
-		}
-	})
-}
-
-// The table of what chance does is that of orders drawn anew.
-func TestChance(t *testing.T) {
+// The place found is where the standardised rank sum is greatest, by the definition of the Wilcoxon
+// test, and its p-value is at most about the share of random orders that differ as much.
+func TestSplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	var s energyScan
-	for _, values := range []int{10, 14, 20, 40, 64, 100, 300, 700} {
+	for _, n := range []int{10, 14, 20, 40, 100, 300} {
 		const orders = 4000
 		beyond := map[float64]int{0.05: 0, 0.01: 0}
-		x := make([]uint32, values)
-		for range orders {
-			for i, v := range rng.Perm(values) {
-				x[i] = uint32(v)
+		x := make([]float64, n)
+		for order := range orders {
+			for i, v := range rng.Perm(n) {
+				x[i] = float64(v)
 			}
-			at, q := s.best(x)
+			at, logP := split(x)
+			if n <= 40 && order < 100 {
+				if want := splitByDefinition(x); at != want {
+					t.Fatalf("%d values: split after %d, by definition %d", n, at, want)
+				}
+			}
 			for level := range beyond {
-				if significance(q, values, at) <= math.Log(level) {
+				if logP <= math.Log(level) {
 					beyond[level]++
 				}
 			}
 		}
 		for level, count := range beyond {
-			// Six standard deviations; the test may be conservative, down to a quarter at
-			// sizes where few orders are clear enough.
+			// Four standard deviations; the test may be conservative, down to a quarter.
 			sd := math.Sqrt(level * (1 - level) / orders)
-			if rate := float64(count) / orders; rate > 1.1*level+6*sd || rate < level/4 {
-				t.Errorf("%d values: significant at %g in %.4f of all orders", values, level, rate)
+			if rate := float64(count) / orders; rate > level+4*sd || rate < level/4 {
+				t.Errorf("%d values: significant at %g in %.4f of all orders", n, level, rate)
 			}
 		}
 	}
+}
+
+func splitByDefinition(x []float64) (at int) {
+	most := 0.0
+	n := float64(len(x))
+	for i := MinSegment; i <= len(x)-MinSegment; i++ {
+		wins := 0.0 // Mann and Whitney's U
+		for _, before := range x[:i] {
+			for _, after := range x[i:] {
+				if before > after {
+					wins++
+				}
+			}
+		}
+		m := float64(i)
+		if z := math.Abs(wins-m*(n-m)/2) / math.Sqrt(m*(n-m)*(n+1)/12); z > most+1e-9 {
+			at, most = i, z
+		}
+	}
+	return at
 }
 
 // series are values of a spread of 1 around the levels, so many of each.
@@ -131,7 +102,6 @@ func TestChangePointsFalseAlarms(t *testing.T) {
 			if alarms > 38 || (name == "constant" || n < 2*MinSegment) && alarms > 0 {
 				t.Errorf("%s, %d values: %d false alarms in %d series", name, n, alarms, runs)
 			}
-			t.Logf("%s, %d values: %d false alarms in %d series", name, n, alarms, runs)
 		}
 	}
 }
@@ -147,16 +117,17 @@ func TestChangePointsFindsPlantedSteps(t *testing.T) {
 		{"the last five runs", [][2]float64{{200, 0}, {5, 9}}, []int{200}},
 		{"one step", [][2]float64{{30, 0}, {30, 3}}, []int{30}},
 		{"slower and mended", [][2]float64{{150, 0}, {20, 5}, {150, 0}}, []int{150, 170}},
+		{"mended sooner", [][2]float64{{92, 0}, {12, 4}, {96, 0}}, []int{92, 104}},
 		{"stairs", [][2]float64{{40, 0}, {40, 4}, {40, 8}, {40, 0}}, []int{40, 80, 120}},
 		{"a small step in many", [][2]float64{{400, 0}, {400, 1}}, []int{400}},
 		{"a short one among thousands", [][2]float64{{3000, 0}, {40, 6}, {3000, 0}}, []int{3000, 3040}},
 	} {
 		found := 0
-		const runs = 20
+		const runs = 60
 		for range runs {
 			points := ChangePoints(series(rng, test.parts...), 0.05)
-			// A value of the one side may look like one of the other, and one series in 20 has
-			// a false change beside the true ones.
+			// A value of the one side may look like one of the other, and some series have a false
+			// change beside the true ones.
 			right := len(points) == len(test.want)
 			for i := 0; right && i < len(points); i++ {
 				right = math.Abs(float64(points[i].Point-test.want[i])) <= 10 && points[i].P <= 0.05
@@ -166,7 +137,7 @@ func TestChangePointsFindsPlantedSteps(t *testing.T) {
 			}
 		}
 		t.Logf("%s: right in %d of %d", test.name, found, runs)
-		if found < runs-5 {
+		if found < runs*3/4 {
 			t.Errorf("%s: right in %d of %d", test.name, found, runs)
 		}
 	}
@@ -207,18 +178,61 @@ func TestChangePointsProperties(t *testing.T) {
 	})
 }
 
-func BenchmarkChangePoints(b *testing.B) {
-	for _, steps := range []int{0, 10} {
-		b.Run(fmt.Sprintf("values=10000/steps=%d", steps), func(b *testing.B) {
+// In series without change whose values are like those before them, one in 20 has a false change;
+// and a step of 5% is found all the same. Without whitening, at 0.4, 44% of 100 values have a false
+// one.
+func TestChangePointsCorrelated(t *testing.T) {
+	for _, test := range []struct{ rho, one, two float64 }{ // the least shares of steps found in 100 values that spread by 1% and by 2%
+		{0, 0.98, 0.97}, {0.2, 0.98, 0.93}, {0.4, 0.98, 0.86}, {0.6, 0.97, 0.7},
+	} {
+		for _, n := range []int{20, 50, 100} {
 			rng := rand.New(rand.NewPCG(7, 1))
-			var parts [][2]float64
-			for i := range steps + 1 {
-				parts = append(parts, [2]float64{float64(10000 / (steps + 1)), float64(3 * (i % 3))})
+			const runs = 300
+			alarms, one, two := 0, 0, 0
+			for range runs {
+				if len(ChangePoints(correlated(rng, n, test.rho), 0.05)) > 0 {
+					alarms++
+				}
+				if stepFound(correlated(rng, n, test.rho), 0.01) {
+					one++
+				}
+				if stepFound(correlated(rng, n, test.rho), 0.02) {
+					two++
+				}
 			}
-			x := series(rng, parts...)
-			for b.Loop() {
-				ChangePoints(x, 0.05)
+			share := func(n int) float64 { return float64(n) / runs }
+			t.Logf("rho %g, %3d values: false changes in %4.1f%%; a step of 5%% found in %5.1f%% where they spread by 1%%, in %5.1f%% by 2%%", test.rho, n, 100*share(alarms), 100*share(one), 100*share(two))
+			most := 0.05 + 4*0.0126 // four standard errors
+			if share(alarms) > most || n == 100 && (share(one) < test.one || share(two) < test.two) {
+				t.Errorf("rho %g, %d values: false changes in %.3f, the step found in %.3f and %.3f", test.rho, n, share(alarms), share(one), share(two))
 			}
-		})
+		}
 	}
+}
+
+// correlated are n values of a spread of 1 of which each has the share rho of the one before it,
+// AR(1): a machine that is slow today is still so tomorrow.
+func correlated(rng *rand.Rand, n int, rho float64) []float64 {
+	x := make([]float64, n)
+	x[0] = rng.NormFloat64()
+	for i := 1; i < n; i++ {
+		x[i] = rho*x[i-1] + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+	}
+	return x
+}
+
+// stepFound says whether a step of 5% in the middle is found where the values are made to spread by
+// so much.
+func stepFound(x []float64, spread float64) (found bool) {
+	middle := len(x) / 2
+	for i := range x {
+		x[i] = 1 + spread*x[i]
+		if i >= middle {
+			x[i] *= 1.05
+		}
+	}
+	for _, p := range ChangePoints(x, 0.05) {
+		found = found || p.Point > middle-5 && p.Point < middle+5 && p.After > p.Before
+	}
+	return found
 }

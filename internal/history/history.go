@@ -1,0 +1,196 @@
+// Package history reads a folder of records, and shows how each row changed from run to run.
+//
+//  1. [Read] reads the folder's records. Of the rows that are wanted it keeps the figures: those of
+//     [verdict.AnalyzeCase], with each row's time as a multiple of its anchor's.
+//  2. [History.Trends] are a row's figures in the order of the runs, and package trend finds the
+//     changes.
+//
+// The anchor is the case's baseline in the same run, in its module version.
+//
+// Note: a database of the figures was rejected. What a team shares is the records, and a history
+// that is read from them is never behind them.
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"postage/internal/history/trend"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+// History is the records of a folder.
+type History struct {
+	// Skipped says of each file that is not in the history why.
+	Skipped []error
+	runs    []run // in the order in which they were started
+}
+
+// run is what is kept of a record.
+type run struct {
+	trend.Entry
+	first  []int64 // the times of its first batches, which no other run has
+	rows   []string
+	points map[string]trend.Point // of the rows that are wanted
+}
+
+// Read reads the records of a folder, which are its .txt files, for the trends of the wanted rows.
+// It skips a file that is no record, and one of two copies of a run: of a run that was resumed it
+// takes the longer. wanted is called from several goroutines.
+func Read(ctx context.Context, folder string, wanted func(row string) bool) (*History, error) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	files = slices.DeleteFunc(files, func(f fs.DirEntry) bool { return f.IsDir() || filepath.Ext(f.Name()) != ".txt" })
+	runs, failed := make([]run, len(files)), make([]error, len(files))
+	var group sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < len(files) && ctx.Err() == nil; i += workers {
+				runs[i], failed[i] = load(folder, files[i].Name(), wanted)
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h := &History{
+		Skipped: slices.DeleteFunc(failed, func(err error) bool { return err == nil }),
+		runs:    slices.DeleteFunc(runs, func(r run) bool { return r.Name == "" }),
+	}
+	h.sort()
+	return h, nil
+}
+
+// sort puts the runs in the order in which they were started, and skips copies.
+func (h *History) sort() {
+	slices.SortStableFunc(h.runs, func(a, b run) int {
+		return cmp.Or(a.Started.Compare(b.Started), slices.Compare(a.first, b.first), cmp.Compare(b.Blocks, a.Blocks))
+	})
+	var runs []run
+	for _, r := range h.runs {
+		if last := len(runs) - 1; last >= 0 && len(r.first) > 0 && r.Started.Equal(runs[last].Started) && slices.Equal(r.first, runs[last].first) {
+			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.Name, runs[last].Name))
+			continue
+		}
+		runs = append(runs, r)
+	}
+	h.runs = runs
+}
+
+// load reads a record.
+func load(folder, name string, wanted func(row string) bool) (run, error) {
+	rec, err := record.Load(filepath.Join(folder, name))
+	if err != nil {
+		return run{}, err
+	}
+	r := run{points: map[string]trend.Point{}}
+	measured := map[string]bool{}
+	for i := range rec.Blocks {
+		for _, series := range rec.Blocks[i].Series {
+			measured[series.Row] = true
+		}
+	}
+	var cases []string // with a row that is wanted
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		// A contender of another revision is named after that revision, and does not recur.
+		if !measured[row.Name] || !row.OK() || row.OldOf != "" {
+			continue
+		}
+		r.rows = append(r.rows, row.Name)
+		if wanted(row.Name) && !slices.Contains(cases, row.Case) {
+			cases = append(cases, row.Case)
+		}
+	}
+	if len(rec.Blocks) > 0 && len(rec.Blocks[0].Series) > 0 {
+		r.first = rec.Blocks[0].Series[0].WallNS
+	}
+	r.Entry = trend.Entry{Name: name, Started: rec.Run.Started, Machine: rec.Machine.Identity(), Commit: rec.Run.Commit, Seed: strconv.FormatUint(rec.Run.Seed, 10),
+		Go: rec.Machine.Go, Partial: !rec.Run.Complete, Cases: len(rec.Cases()), Figures: len(r.rows), Blocks: len(rec.Blocks)}
+	for _, name := range cases {
+		r.addCase(verdict.AnalyzeCase(rec, name))
+	}
+	return r, nil
+}
+
+// addCase adds the figures of a case's rows.
+func (r *run) addCase(c *verdict.CaseResult) {
+	var anchor trend.Anchor
+	if b := c.Baseline; b != nil && b.NSOp != nil {
+		anchor = trend.Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.Go) + unusual(c.Record)}
+	}
+	for _, result := range c.Rows {
+		if !slices.Contains(r.rows, result.Row.Name) {
+			continue
+		}
+		p := trend.Point{Run: r.Name, Started: r.Started, Commit: r.Commit, Go: r.Go, Module: result.Row.Module, Partial: r.Partial, Blocks: result.Blocks,
+			Anchor: anchor, NSOp: *result.NSOp, BytesOp: result.BytesOp, AllocsOp: result.AllocsOp, Metrics: result.Metrics}
+		if ratio := result.Ratio; ratio != nil && !math.IsNaN(ratio.Value) {
+			p.Ratio = &ratio.Interval
+		}
+		r.points[result.Row.Name] = p
+	}
+}
+
+// unusual describes unusual settings of the run. With them the anchor is a different one, because
+// its inputs or its processors differ.
+func unusual(rec *record.Record) (text string) {
+	if rec.Run.Seed != record.DefaultSeed {
+		text += fmt.Sprintf(", seed %d", rec.Run.Seed)
+	}
+	if rec.Run.GOMAXPROCS != rec.Machine.Cores {
+		text += fmt.Sprintf(", GOMAXPROCS %d", rec.Run.GOMAXPROCS)
+	}
+	return text
+}
+
+// Entries describe the records, in the order in which their runs were started.
+func (h *History) Entries() (entries []trend.Entry) {
+	for i := range h.runs {
+		entries = append(entries, h.runs[i].Entry)
+	}
+	return entries
+}
+
+// Rows are the names of all rows that have figures, in alphabetical order.
+func (h *History) Rows() []string {
+	names := map[string]bool{}
+	for i := range h.runs {
+		for _, name := range h.runs[i].rows {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Trends are how a wanted row changed on each machine: the machine with the latest run first.
+func (h *History) Trends(row string) (trends []*trend.Trend) {
+	points := map[string][]trend.Point{}
+	for i := range h.runs {
+		if p, ok := h.runs[i].points[row]; ok {
+			points[h.runs[i].Machine] = append(points[h.runs[i].Machine], p)
+		}
+	}
+	for _, r := range slices.Backward(h.runs) {
+		if points[r.Machine] != nil {
+			trends = append(trends, trend.New(row, r.Machine, points[r.Machine]))
+			delete(points, r.Machine)
+		}
+	}
+	return trends
+}

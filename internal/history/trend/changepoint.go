@@ -1,0 +1,214 @@
+package trend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"postage/internal/stats"
+)
+
+// MinSegment is how many values there must be on either side of a change for it to be found.
+const MinSegment = 5
+
+// ChangePoints finds where the values of a series, such as a row's ratio from run to run, became
+// larger or smaller. In a series without change it finds one with a probability of at most about
+// level.
+//
+//  1. A stretch of the series is divided where the ranks before and after differ most, if chance
+//     does not explain it, and then each half again (see split). Ranks make a run beside a noisy
+//     neighbour weigh as much as any other.
+//  2. Windows of half of the series, a quarter and so on are searched too. In the whole, a slowdown
+//     that was mended after some runs is lost among the many around it.
+//  3. Neighbouring values may be correlated (AR(1), up to about 0.6), as on a machine that has good
+//     and bad days. So changes are looked for again after the correlation is removed (see
+//     whitened), until their number stays the same.
+//
+// No value may be NaN.
+//
+// Sources: Lausen and Schumacher, "Maximally selected rank statistics", Biometrics 48 (1992), for
+// the test; Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika 110 (2023), for
+// the windows.
+func ChangePoints(x []float64, level float64) []Change {
+	found := divided(x, level)
+	for n := math.MaxInt; len(found) > 0 && len(found) < n; {
+		n = len(found)
+		found = divided(whitened(x, found), level)
+	}
+	changes := make([]Change, len(found))
+	for i, f := range found {
+		from, to := 0, len(x)
+		if i > 0 {
+			from = found[i-1].at
+		}
+		if i+1 < len(found) {
+			to = found[i+1].at
+		}
+		changes[i] = Change{f.at, stats.Median(x[from:f.at]), stats.Median(x[f.at:to]), math.Exp(f.logP)}
+	}
+	return changes
+}
+
+// division is where the values from, including, to, excluding, divide best.
+type division struct {
+	from, to, at int
+	logP         float64 // after allowance for the other stretches that were searched
+}
+
+// divided are the changes of a series of uncorrelated values, in their order.
+func divided(x []float64, level float64) []division {
+	d := divider{x: x, logLevel: math.Log(level)}
+	d.search()
+	d.divide(0, len(x))
+	return d.found
+}
+
+// divider divides a series.
+type divider struct {
+	x        []float64
+	logLevel float64
+	windows  []division // those that divide beyond chance
+	found    []division
+}
+
+// search divides all windows. Those of one length overlap by half.
+func (d *divider) search() {
+	n := len(d.x)
+	var all []division
+	for length := (n + 1) / 2; length >= 2*MinSegment; length = (length + 1) / 2 {
+		count := 2*((n+length-1)/length) - 1
+		for i := range count {
+			from := i * (n - length) / (count - 1)
+			all = append(all, division{from: from, to: from + length})
+		}
+	}
+	// They share half of the level.
+	allowance := math.Log(2 * float64(len(all)))
+	for _, w := range all {
+		if w, ok := d.best(w.from, w.to, allowance); ok {
+			d.windows = append(d.windows, w)
+		}
+	}
+}
+
+// best is the best division of a stretch of the series, and whether it is beyond chance.
+func (d *divider) best(from, to int, allowance float64) (division, bool) {
+	at, logP := split(d.x[from:to])
+	logP += allowance
+	return division{from, to, from + at, logP}, at > 0 && logP <= d.logLevel
+}
+
+// divide divides a stretch of the series, and each half again.
+func (d *divider) divide(from, to int) {
+	best, ok := d.best(from, to, math.Log(2)) // half of the level
+	for _, w := range d.windows {
+		if w.from >= from && w.to <= to && (!ok || w.logP < best.logP) {
+			best, ok = w, true
+		}
+	}
+	if !ok {
+		return
+	}
+	d.divide(from, best.at)
+	d.found = append(d.found, best)
+	d.divide(best.at, to)
+}
+
+// split is after how many values the ranks before and after differ most, 0 if nowhere, and the
+// logarithm of the probability that values in random order differ as much anywhere.
+//
+// At each place the sum of the ranks before it has the mean and variance of the Wilcoxon test. Of
+// its greatest standardised value z the tail is that of a Brownian bridge (Miller and Siegmund,
+// "Maximally selected chi square statistics", Biometrics 38, 1982). Ranks have a shorter one, as
+// z² is at most n-1. So z is replaced by a normal variable with the likelihood ratio of the ranks'
+// correlation with the sides, whose n-3 is Fisher's.
+func split(x []float64) (at int, logP float64) {
+	n := float64(len(x))
+	ranks := centredRanks(x)
+	variance := (n*n - 1) / 12
+	sum, most := 0.0, 0.0
+	for i := range max(0, len(x)-MinSegment) {
+		sum += ranks[i]
+		before := float64(i + 1)
+		square := sum * sum / (before * (n - before) * variance) // z²/(n-1)
+		if i+1 >= MinSegment && square > most {
+			at, most = i+1, square
+		}
+	}
+	if at == 0 {
+		return 0, 0
+	}
+	ratio := -(n - 3) * math.Log(1-most)
+	z, edge := math.Sqrt(ratio), MinSegment/n
+	tail := (4/z + max(0, z-1/z)*2*math.Log((1-edge)/edge)) / math.Sqrt(2*math.Pi)
+	return at, min(0, math.Log(tail)-ratio/2)
+}
+
+// centredRanks are the values' ranks about their mean. Equal values have the mean of their ranks.
+func centredRanks(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	ranks := make([]float64, len(x))
+	for i := 0; i < len(x); {
+		j := i + 1
+		for j < len(x) && x[order[j]] == x[order[i]] {
+			j++
+		}
+		rank := float64(i+j-len(x)) / 2
+		for _, at := range order[i:j] {
+			ranks[at] = rank
+		}
+		i = j
+	}
+	return ranks
+}
+
+// whitened removes from each value its correlation with the one before: e[i] = x[i] - rho·x[i-1].
+// The result behaves like values in random order, and a change stays where it is.
+//
+// rho is the correlation of the ranks with those after them, about the means of the stretches
+// between the changes. Subtracting each mean lowers it by (1+3·rho)/n, which is added again
+// (Marriott and Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954). So is 0.9
+// of the standard error, about 1/√n: too little whitening invents changes.
+func whitened(x []float64, found []division) []float64 {
+	product, square, from := 0.0, 0.0, 0
+	ranks := centredRanks(x)
+	for i := range len(found) + 1 {
+		to := len(x)
+		if i < len(found) {
+			to = found[i].at
+		}
+		part := ranks[from:to]
+		centre(part)
+		for j, v := range part {
+			square += v * v
+			if j > 0 {
+				product += v * part[j-1]
+			}
+		}
+		from = to
+	}
+	n, means := float64(len(x)), float64(len(found)+1)
+	rho := (product/square+means/n)/max(0.5, 1-3*means/n) + 0.9/math.Sqrt(n)
+	rho = min(0.9, max(0, rho))
+	e := make([]float64, len(x))
+	e[0] = (1 - rho) * x[0]
+	for i := 1; i < len(x); i++ {
+		e[i] = x[i] - rho*x[i-1]
+	}
+	return e
+}
+
+// centre subtracts the mean.
+func centre(x []float64) {
+	mean := 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for i := range x {
+		x[i] -= mean
+	}
+}
