@@ -19,7 +19,7 @@ func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 		can:    []op{opEncode, opDecode},
 		utf8:   "error",
 		impossible: map[op]string{
-			opNewer: "a field that is not known is an error, unless DiscardUnknown is set: see codec=grpc-gateway",
+			opNewer: "a field that is not known is an error, unless DiscardUnknown is set",
 		},
 		settings: map[string]string{"buffer": "kept"},
 		loops: loops[M, V]{

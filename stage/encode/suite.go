@@ -52,7 +52,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 			msgPackReflect(k.plain),
 			avroBinary(k.plain),
 		),
-		k.generated["mus"],
 		k.generated["capnp"],
 		k.generated["flatbuffers"],
 		these(
@@ -64,7 +63,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 			jsonV2(k.plain),
 		),
 		k.generated["protojson"],
-		k.generated["grpcgateway"],
 		k.generated["easyjson"],
 		these(
 			goJSON(k.plain),

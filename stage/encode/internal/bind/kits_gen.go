@@ -5,7 +5,6 @@ package bind
 import (
 	"capnproto.org/go/capnp/v3"
 	flatbuffers "github.com/google/flatbuffers/go"
-	mus "github.com/mus-format/mus-go"
 	"postage/stage/encode/internal/capnmsg"
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
@@ -29,7 +28,6 @@ type BenchmarkKit struct {
 	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
 	FromPool    func() *pbpool.Benchmark
 	Easyproto   Easyproto[plain.Benchmark]
-	Mus         mus.Serializer[plain.Benchmark]
 	Hyperpb     Hyperpb[plain.Benchmark]
 	Capnp       Capnp[plain.Benchmark, capnmsg.Benchmark]
 	Flatbuffers Flatbuffers[plain.Benchmark, flatmsg.Benchmark]
@@ -90,7 +88,6 @@ func Benchmark() BenchmarkKit {
 		},
 		FromPool:  pbpool.BenchmarkFromVTPool,
 		Easyproto: Easyproto[plain.Benchmark]{Marshal: easyMarshalBenchmark, Unmarshal: easyDecodeBenchmark, UnmarshalAlias: easyDecodeAliasBenchmark},
-		Mus:       musBenchmark{},
 		Hyperpb:   Hyperpb[plain.Benchmark]{Descriptor: (*pb.Benchmark)(nil).ProtoReflect().Descriptor, Form: hyperFormBenchmark},
 		Capnp: Capnp[plain.Benchmark, capnmsg.Benchmark]{
 			Build: capnBuildRootBenchmark,
@@ -126,7 +123,6 @@ type BlobKit struct {
 	Polyglot    Form[plain.Blob, polymsg.Blob]
 	FromPool    func() *pbpool.Blob
 	Easyproto   Easyproto[plain.Blob]
-	Mus         mus.Serializer[plain.Blob]
 	Hyperpb     Hyperpb[plain.Blob]
 	Capnp       Capnp[plain.Blob, capnmsg.Blob]
 	Flatbuffers Flatbuffers[plain.Blob, flatmsg.Blob]
@@ -187,7 +183,6 @@ func Blob() BlobKit {
 		},
 		FromPool:  pbpool.BlobFromVTPool,
 		Easyproto: Easyproto[plain.Blob]{Marshal: easyMarshalBlob, Unmarshal: easyDecodeBlob, UnmarshalAlias: easyDecodeAliasBlob},
-		Mus:       musBlob{},
 		Hyperpb:   Hyperpb[plain.Blob]{Descriptor: (*pb.Blob)(nil).ProtoReflect().Descriptor, Form: hyperFormBlob},
 		Capnp: Capnp[plain.Blob, capnmsg.Blob]{
 			Build: capnBuildRootBlob,
@@ -220,7 +215,6 @@ type MetricsKit struct {
 	Polyglot    Form[plain.Metrics, polymsg.Metrics]
 	FromPool    func() *pbpool.Metrics
 	Easyproto   Easyproto[plain.Metrics]
-	Mus         mus.Serializer[plain.Metrics]
 	Hyperpb     Hyperpb[plain.Metrics]
 	Capnp       Capnp[plain.Metrics, capnmsg.Metrics]
 	Flatbuffers Flatbuffers[plain.Metrics, flatmsg.Metrics]
@@ -281,7 +275,6 @@ func Metrics() MetricsKit {
 		},
 		FromPool:  pbpool.MetricsFromVTPool,
 		Easyproto: Easyproto[plain.Metrics]{Marshal: easyMarshalMetrics, Unmarshal: easyDecodeMetrics, UnmarshalAlias: easyDecodeAliasMetrics},
-		Mus:       musMetrics{},
 		Hyperpb:   Hyperpb[plain.Metrics]{Descriptor: (*pb.Metrics)(nil).ProtoReflect().Descriptor, Form: hyperFormMetrics},
 		Capnp: Capnp[plain.Metrics, capnmsg.Metrics]{
 			Build: capnBuildRootMetrics,
@@ -317,7 +310,6 @@ type NoticeKit struct {
 	Polyglot    Form[plain.Notice, polymsg.Notice]
 	FromPool    func() *pbpool.Notice
 	Easyproto   Easyproto[plain.Notice]
-	Mus         mus.Serializer[plain.Notice]
 	Hyperpb     Hyperpb[plain.Notice]
 	Capnp       Capnp[plain.Notice, capnmsg.Notice]
 	Flatbuffers Flatbuffers[plain.Notice, flatmsg.Notice]
@@ -378,7 +370,6 @@ func Notice() NoticeKit {
 		},
 		FromPool:  pbpool.NoticeFromVTPool,
 		Easyproto: Easyproto[plain.Notice]{Marshal: easyMarshalNotice, Unmarshal: easyDecodeNotice, UnmarshalAlias: easyDecodeAliasNotice},
-		Mus:       musNotice{},
 		Hyperpb:   Hyperpb[plain.Notice]{Descriptor: (*pb.Notice)(nil).ProtoReflect().Descriptor, Form: hyperFormNotice},
 		Capnp: Capnp[plain.Notice, capnmsg.Notice]{
 			Build: capnBuildRootNotice,
@@ -414,7 +405,6 @@ type NoticeNewKit struct {
 	Polyglot    Form[plain.NoticeNew, polymsg.NoticeNew]
 	FromPool    func() *pbpool.NoticeNew
 	Easyproto   Easyproto[plain.NoticeNew]
-	Mus         mus.Serializer[plain.NoticeNew]
 	Hyperpb     Hyperpb[plain.NoticeNew]
 	Capnp       Capnp[plain.NoticeNew, capnmsg.NoticeNew]
 	Flatbuffers Flatbuffers[plain.NoticeNew, flatmsg.NoticeNew]
@@ -475,7 +465,6 @@ func NoticeNew() NoticeNewKit {
 		},
 		FromPool:  pbpool.NoticeNewFromVTPool,
 		Easyproto: Easyproto[plain.NoticeNew]{Marshal: easyMarshalNoticeNew, Unmarshal: easyDecodeNoticeNew, UnmarshalAlias: easyDecodeAliasNoticeNew},
-		Mus:       musNoticeNew{},
 		Hyperpb:   Hyperpb[plain.NoticeNew]{Descriptor: (*pb.NoticeNew)(nil).ProtoReflect().Descriptor, Form: hyperFormNoticeNew},
 		Capnp: Capnp[plain.NoticeNew, capnmsg.NoticeNew]{
 			Build: capnBuildRootNoticeNew,
@@ -511,7 +500,6 @@ type OrderKit struct {
 	Polyglot    Form[plain.Order, polymsg.Order]
 	FromPool    func() *pbpool.Order
 	Easyproto   Easyproto[plain.Order]
-	Mus         mus.Serializer[plain.Order]
 	Hyperpb     Hyperpb[plain.Order]
 	Capnp       Capnp[plain.Order, capnmsg.Order]
 	Flatbuffers Flatbuffers[plain.Order, flatmsg.Order]
@@ -572,7 +560,6 @@ func Order() OrderKit {
 		},
 		FromPool:  pbpool.OrderFromVTPool,
 		Easyproto: Easyproto[plain.Order]{Marshal: easyMarshalOrder, Unmarshal: easyDecodeOrder, UnmarshalAlias: easyDecodeAliasOrder},
-		Mus:       musOrder{},
 		Hyperpb:   Hyperpb[plain.Order]{Descriptor: (*pb.Order)(nil).ProtoReflect().Descriptor, Form: hyperFormOrder},
 		Capnp: Capnp[plain.Order, capnmsg.Order]{
 			Build: capnBuildRootOrder,
@@ -608,7 +595,6 @@ type TinyKit struct {
 	Polyglot    Form[plain.Tiny, polymsg.Tiny]
 	FromPool    func() *pbpool.Tiny
 	Easyproto   Easyproto[plain.Tiny]
-	Mus         mus.Serializer[plain.Tiny]
 	Hyperpb     Hyperpb[plain.Tiny]
 	Capnp       Capnp[plain.Tiny, capnmsg.Tiny]
 	Flatbuffers Flatbuffers[plain.Tiny, flatmsg.Tiny]
@@ -669,7 +655,6 @@ func Tiny() TinyKit {
 		},
 		FromPool:  pbpool.TinyFromVTPool,
 		Easyproto: Easyproto[plain.Tiny]{Marshal: easyMarshalTiny, Unmarshal: easyDecodeTiny, UnmarshalAlias: easyDecodeAliasTiny},
-		Mus:       musTiny{},
 		Hyperpb:   Hyperpb[plain.Tiny]{Descriptor: (*pb.Tiny)(nil).ProtoReflect().Descriptor, Form: hyperFormTiny},
 		Capnp: Capnp[plain.Tiny, capnmsg.Tiny]{
 			Build: capnBuildRootTiny,
