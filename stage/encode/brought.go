@@ -87,7 +87,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 // chooseBrought leaves out what no pattern asks for: packed messages, and, where there is no time
 // for an interval of each row, what the first look of postage's own messages does not have.
 func chooseBrought(c *lab.Choice) error {
-	if err := packedOnes.leave(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
+	if err := leavePacked(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
 		return err
 	}
 	if rows, need := len(c.Entries), c.Needs(); c.Budget > 0 && need > c.Budget {

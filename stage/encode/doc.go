@@ -11,7 +11,6 @@
 //   - order: a business document with optional fields, a map and Unicode text, 1 to 2 KB
 //   - metrics: a thousand samples in two packed columns
 //   - blob: 64 KiB of bytes
-//   - notice: a message of eight parts, of an old program and, with more fields, of a new one
 //
 // Except for benchmark, a corpus of distinct messages is drawn from the run's seed. The operations
 // go through it in turn, so no codec benefits from seeing one message only.
@@ -26,10 +25,6 @@
 //   - decode-reuse: as decode, into a kept value, for libraries that can do that
 //   - validate: decode, then compare every field with the original
 //   - check: hold a decoded order to the rules of its fields: see package check
-//   - forward: an old program decodes what a new one wrote, reads two fields, and encodes it again,
-//     as a proxy or a queue does; the property added-fields says whether the new one gets back the
-//     fields that the old one does not know
-//   - decode-newer, decode-older: as decode, of what the other program wrote
 //   - pack: encode and compress, then decompress, decode and read every field; each codec has a
 //     case of its own, which compares compressions with no compression
 //

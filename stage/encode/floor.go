@@ -16,7 +16,6 @@ func memcpy[M any](msg *message[M]) contender[M] {
 		name:     "floor=memcpy",
 		can:      []op{opEncode, opDecode, opReuse},
 		protobuf: true,
-		keeps:    true,
 		floor:    true,
 		unread:   true,
 		form: bind.Form[M, copied]{

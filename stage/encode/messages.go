@@ -17,7 +17,7 @@ import (
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: choose}
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: leavePacked}
 	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
@@ -41,7 +41,6 @@ func Suite() lab.Suite {
 		draw: drawBlob, count: 256,
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
-	suite.Cases = append(suite.Cases, versionCases()...)
 	suite.Cases = append(suite.Cases, check.Cases(inProtobuf(kitOfOrder(), ordersMessage()), inProtobuf(kitOfTiny(), tinies))...)
 	return suite
 }

@@ -126,7 +126,4 @@ var questions = map[op]string{
 	opSome:     "to decode %s into a fresh value, and to read two of its fields",
 	opReuse:    "to decode %s into a kept value, and to read every field",
 	opValidate: "to decode %s and to compare every field with the original",
-	opForward:  "an old program to pass on %s that a new one wrote: to decode it, read two of its fields, and encode it again",
-	opNewer:    "an old program to decode %s that a new one wrote, and to read every field that it knows",
-	opOlder:    "a new program to decode %s that an old one wrote, and to read every field",
 }

@@ -31,7 +31,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"structForms": func() []structForm { return structForms }, "optionalName": optionalName, "hasOptionals": hasOptionals,
 		"easyType": easyType, "easyAppend": easyAppend, "easyField": newEasyField,
 		"hyperValue": hyperValue,
-		"entryName": entryName, "capnpName": capnpName, "capnpGoName": capnpGoName, "capnpValue": capnpValue, "capnpElem": capnpElem, "capnpSet": capnpSet,
+		"entryName":  entryName, "capnpName": capnpName, "capnpGoName": capnpGoName, "capnpValue": capnpValue, "capnpElem": capnpElem, "capnpSet": capnpSet,
 		"flatElem": flatElem, "flatHeld": flatHeld, "flatPrepend": flatPrepend, "flatCreate": flatCreate, "flatScalar": flatScalar, "flatValue": flatValue,
 	}).ParseFS(templateFiles, "templates/*.tmpl"))
 })
