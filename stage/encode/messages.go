@@ -22,7 +22,7 @@ func Suite() lab.Suite {
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
 		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf, messageDecode), polyglotGo(bind.Benchmark().Polyglot),
+	}, polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
 		pageValidation[pb.Benchmark](protobuf(bind.Benchmark().Protobuf, false)))...)
 	tinies := message[plain.Tiny]{
@@ -31,7 +31,7 @@ func Suite() lab.Suite {
 		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	}
 	suite.Cases = append(suite.Cases, cases(kitOfTiny(), tinies)...)
-	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
+	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwritten(bind.Order().Protobuf))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
 		draw: drawMetrics, count: 256,

@@ -145,7 +145,7 @@ func TestBenchmarkRoundTrips(t *testing.T) {
 	k := kitOfBenchmark()
 	msg := new(message[plain.Benchmark])
 	k.describe(msg)
-	all := append(contenders(k, msg), handwritten())
+	all := contenders(k, msg)
 	checkProperty(t, func(t *rapid.T) { checkRoundTrips(t, msg, all, anyBenchmark(t)) })
 }
 
