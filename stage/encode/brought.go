@@ -181,10 +181,7 @@ func (b *broughtMail[M]) CheckReceipt(data []byte, sum uint64, messages int) err
 // lose marks a row as not possible if it was seen to lose something of the samples.
 func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	row := name + "/" + c.Name
-	why, lost := brought.Lost[strings.Replace(row, "op=validate", "op=decode", 1)]
-	if !lost {
-		why, lost = brought.Lost[row]
-	}
+	why, lost := brought.Lost[row]
 	if !lost {
 		return
 	}

@@ -172,17 +172,15 @@ type message[M any] struct {
 	name     string
 	doc      string
 	headline bool
+	ops      []op // those that have a case
 	draw     func(*rand.Rand) M
 	// prepare, if set, is called before a contender is opened. It reads samples, which replace the
 	// drawn corpus.
 	prepare func() error
 	samples []M
-	count   int  // number of messages in the corpus, a power of two
-	scalar  bool // it has no strings or bytes that could share memory with the input
-	// noDictionary says, by codec, why no dictionary can be trained on the corpus; the key ""
-	// stands for all codecs.
-	noDictionary map[string]string
-	now          string // the codec that the user has today, for a brought message
+	count   int    // number of messages in the corpus, a power of two
+	scalar  bool   // it has no strings or bytes that could share memory with the input
+	now     string // the codec that the user has today, for a brought message
 	// foreign says that M is a type from the user's code. Decoded values are compared, but no
 	// generated code reads them, and it is not known whether its own methods share memory with
 	// their input.
@@ -192,7 +190,7 @@ type message[M any] struct {
 	text  func(text string) (M, func(*M) string)
 	diff  func(got, want *M) string
 	read  func(v, m *M) (uint64, error)
-	some  func(v, m *M) (uint64, error) // of two fields; nil if the message has no such case
+	some  func(v, m *M) (uint64, error) // of two fields
 	// marshal and unmarshal are protobuf's own functions, the reference for its wire format.
 	marshal   func(m *M) ([]byte, error)
 	unmarshal func(data []byte, m *M) error

@@ -23,10 +23,14 @@
 //   - read-some: the same, but two fields of an order's thirty are read, a text and a number inside
 //     a part: what formats are for that decode only what is asked for
 //   - decode-reuse: as decode, into a kept value, for libraries that can do that
-//   - validate: decode, then compare every field with the original
+//   - validate: decode, then compare every field with the original, as the published page does with
+//     its two codecs
 //   - check: hold a decoded order to the rules of its fields: see package check
-//   - pack: encode and compress, then decompress, decode and read every field; each codec has a
-//     case of its own, which compares compressions with no compression
+//   - pack: encode and compress, then decompress, decode and read every field; protobuf and JSON
+//     have a case of their own, which compares compressions with no compression
+//
+// A message has a case for each operation that its figures say something about: three scalars have
+// no part that a kept value could keep, and random bytes cannot be compressed.
 //
 // Every field is read because some formats decode nothing until a field is asked for. Timing only
 // their decode call would time nothing. All contenders read with functions from the same generator.

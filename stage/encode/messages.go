@@ -10,36 +10,31 @@ import (
 	"postage/stage/encode/check"
 	"postage/stage/encode/codegen"
 	"postage/stage/encode/internal/bind"
-	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
-	"postage/stage/encode/internal/polymsg"
 )
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: leavePacked}
-	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), message[plain.Benchmark]{
+	page := message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
-		draw: drawBenchmark, count: 1,
-		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
-	}, polyglotGo(bind.Benchmark().Polyglot),
-		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
-		pageValidation[pb.Benchmark](protobuf(bind.Benchmark().Protobuf, false)))...)
+		ops: []op{opEncode, opDecode, opReuse}, draw: drawBenchmark, count: 1,
+	}
+	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), page, polyglotGo(bind.Benchmark().Polyglot))...)
+	suite.Cases = append(suite.Cases, validateCase(page))
 	tinies := message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
-		draw: drawTiny, count: 256, scalar: true,
-		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
+		ops: []op{opEncode, opDecode}, draw: drawTiny, count: 256, scalar: true,
 	}
 	suite.Cases = append(suite.Cases, cases(kitOfTiny(), tinies)...)
 	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwritten(bind.Order().Protobuf))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
-		draw: drawMetrics, count: 256,
+		ops: []op{opEncode, opDecode, opReuse, opPack}, draw: drawMetrics, count: 256,
 	})...)
 	suite.Cases = append(suite.Cases, cases(kitOfBlob(), message[plain.Blob]{
 		name: "blob", doc: "64 KiB of bytes",
-		draw: drawBlob, count: 256,
-		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
+		ops: []op{opEncode, opDecode}, draw: drawBlob, count: 256,
 	})...)
 	suite.Cases = append(suite.Cases, check.Cases(inProtobuf(kitOfOrder(), ordersMessage()), inProtobuf(kitOfTiny(), tinies))...)
 	return suite
@@ -62,8 +57,8 @@ func inProtobuf[M any](k kit[M], msg message[M]) func(seed uint64) ([][]byte, er
 func ordersMessage() message[plain.Order] {
 	return message[plain.Order]{
 		name: "order", doc: "a business document of one to two kilobytes",
-		draw: drawOrder, count: 256, headline: true,
-		edges: orderEdges, text: orderText, some: bind.Order().Plain.Some,
+		ops: []op{opEncode, opDecode, opSome, opReuse, opPack}, draw: drawOrder, count: 256, headline: true,
+		edges: orderEdges, text: orderText,
 	}
 }
 

@@ -2,7 +2,6 @@ package encode
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +21,9 @@ const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: one for each common format, because compressing costs the
-// same whichever library made the bytes. For a brought message, the user's current codec is added.
-var packed = []string{baseline, "codec=json", "codec=msgp", "codec=cbor"}
+// packed are the codecs that have a case: a binary format and text, because compressing costs the same
+// whichever library made the bytes. For a brought message, the user's current codec is added.
+var packed = []string{baseline, "codec=json"}
 
 // A packer compresses and decompresses into dst, which it grows if necessary. It keeps what it
 // needs from one message to the next.
@@ -60,9 +59,6 @@ func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
 		}
 		if msg.foreign {
 			row.Checks = "what another reader unpacks is what was encoded, and every message is the original's"
-		}
-		if why := cmp.Or(msg.noDictionary[""], msg.noDictionary[c.name]); how.dictionary && why != "" {
-			row.NotPossible, row.Checks, row.Open = why, "", nil
 		}
 		out.Contenders = append(out.Contenders, row)
 	}

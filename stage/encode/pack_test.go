@@ -169,14 +169,14 @@ func TestPackProofSees(t *testing.T) {
 func TestChoose(t *testing.T) {
 	entries := lab.Entries([]lab.Suite{Suite()})
 	for pattern, want := range map[string]string{
-		"":                                 "others",
-		"Encode/msg=order":                 "others",
-		"codec=json":                       "others",
-		"Encode/op=pack":                   "packed",
-		"Encode/msg=tiny/pack=zstd*":       "packed",
-		"/pack:s2":                         "packed",
-		lab.All:                            "others packed",
-		"Encode/msg=tiny/op=pack,validate": "others packed",
+		"":                                "others",
+		"Encode/msg=order":                "others",
+		"codec=json":                      "others",
+		"Encode/op=pack":                  "packed",
+		"Encode/msg=order/pack=zstd*":     "packed",
+		"/pack:s2":                        "packed",
+		lab.All:                           "others packed",
+		"Encode/msg=order/op=pack,encode": "others packed",
 	} {
 		var patterns []string
 		if pattern != "" {

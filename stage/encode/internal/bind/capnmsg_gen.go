@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"capnproto.org/go/capnp/v3"
 	"math"
 	"postage/stage/encode/internal/capnmsg"
@@ -166,61 +165,6 @@ func capnReadBenchmark(v capnmsg.Benchmark) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchBenchmark(v capnmsg.Benchmark, m *plain.Benchmark) (bool, error) {
-	{
-		x, err := v.MessageTextBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Message) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.Embedded()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchEmbeddedMessage(x, &m.Embedded); !same {
-			return false, err
-		}
-	}
-	{
-		x, err := v.EmbeddedMap()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchMap(x, &m.EmbeddedMap); !same {
-			return false, err
-		}
-	}
-	{
-		x, err := v.EnumMessage()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchEnumMessage(x, &m.EnumMessage); !same {
-			return false, err
-		}
-	}
-	{
-		list, err := v.Repeated()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.Repeated) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			x := list.At(i)
-			if same, err := capnMatchEmbeddedMessage(x, &m.Repeated[i]); !same {
-				return false, err
-			}
-		}
-	}
-	return true, nil
-}
-
 func capnBuildEmbeddedMessage(m *plain.EmbeddedMessage, v capnmsg.EmbeddedMessage) error {
 	if err := v.SetEmbeddedData(m.EmbeddedData); err != nil {
 		return err
@@ -249,19 +193,6 @@ func capnReadEmbeddedMessage(v capnmsg.EmbeddedMessage) (sum uint64, err error) 
 		sum += Text(x)
 	}
 	return sum, nil
-}
-
-func capnMatchEmbeddedMessage(v capnmsg.EmbeddedMessage, m *plain.EmbeddedMessage) (bool, error) {
-	{
-		x, err := v.EmbeddedData()
-		if err != nil {
-			return false, err
-		}
-		if !(bytes.Equal(x, m.EmbeddedData)) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func capnBuildMap(m *plain.Map, v capnmsg.Map) error {
@@ -327,34 +258,6 @@ func capnReadMap(v capnmsg.Map) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchMap(v capnmsg.Map, m *plain.Map) (bool, error) {
-	{
-		list, err := v.BuiltMap()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.BuiltMap) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			entry := list.At(i)
-			k, err := entry.KeyBytes()
-			if err != nil {
-				return false, err
-			}
-			x := entry.Value()
-			y, ok := m.BuiltMap[string(k)]
-			if !ok {
-				return false, nil
-			}
-			if !(sameDouble(x, y)) {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
-}
-
 func capnBuildEnumMessage(m *plain.EnumMessage, v capnmsg.EnumMessage) error {
 	if err := v.SetMessageText(m.Message); err != nil {
 		return err
@@ -394,25 +297,6 @@ func capnReadEnumMessage(v capnmsg.EnumMessage) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchEnumMessage(v capnmsg.EnumMessage, m *plain.EnumMessage) (bool, error) {
-	{
-		x, err := v.MessageTextBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Message) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Embedded()
-		if !(int32(x) == int32(m.Embedded)) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 func capnBuildBlob(m *plain.Blob, v capnmsg.Blob) error {
 	if err := v.SetData(m.Data); err != nil {
 		return err
@@ -441,19 +325,6 @@ func capnReadBlob(v capnmsg.Blob) (sum uint64, err error) {
 		sum += Text(x)
 	}
 	return sum, nil
-}
-
-func capnMatchBlob(v capnmsg.Blob, m *plain.Blob) (bool, error) {
-	{
-		x, err := v.Data()
-		if err != nil {
-			return false, err
-		}
-		if !(bytes.Equal(x, m.Data)) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func capnBuildMetrics(m *plain.Metrics, v capnmsg.Metrics) error {
@@ -546,49 +417,6 @@ func capnReadMetrics(v capnmsg.Metrics) (sum uint64, err error) {
 		}
 	}
 	return sum, nil
-}
-
-func capnMatchMetrics(v capnmsg.Metrics, m *plain.Metrics) (bool, error) {
-	{
-		x, err := v.SeriesBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Series) {
-			return false, nil
-		}
-	}
-	{
-		list, err := v.UnixMs()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.UnixMs) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			x := list.At(i)
-			if !(x == m.UnixMs[i]) {
-				return false, nil
-			}
-		}
-	}
-	{
-		list, err := v.Values()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.Values) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			x := list.At(i)
-			if !(sameDouble(x, m.Values[i])) {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
 }
 
 func capnBuildOrder(m *plain.Order, v capnmsg.Order) error {
@@ -981,181 +809,6 @@ func capnReadOrder(v capnmsg.Order) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchOrder(v capnmsg.Order, m *plain.Order) (bool, error) {
-	{
-		x := v.Serial()
-		if !(x == m.Serial) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.ReferenceBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Reference) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Status()
-		if !(int32(x) == int32(m.Status)) {
-			return false, nil
-		}
-	}
-	{
-		x := v.CreatedUnixMs()
-		if !(x == m.CreatedUnixMs) {
-			return false, nil
-		}
-	}
-	if (v.WithPaidUnixMs()) != (m.PaidUnixMs != nil) {
-		return false, nil
-	}
-	if m.PaidUnixMs != nil {
-		x := v.PaidUnixMs()
-		if !(x == *m.PaidUnixMs) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.Customer()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchCustomer(x, &m.Customer); !same {
-			return false, err
-		}
-	}
-	{
-		x, err := v.ShipTo()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchAddress(x, &m.ShipTo); !same {
-			return false, err
-		}
-	}
-	if (v.HasBillTo()) != (m.BillTo != nil) {
-		return false, nil
-	}
-	if m.BillTo != nil {
-		x, err := v.BillTo()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchAddress(x, m.BillTo); !same {
-			return false, err
-		}
-	}
-	{
-		list, err := v.Items()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.Items) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			x := list.At(i)
-			if same, err := capnMatchLineItem(x, &m.Items[i]); !same {
-				return false, err
-			}
-		}
-	}
-	{
-		x, err := v.Total()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchMoney(x, &m.Total); !same {
-			return false, err
-		}
-	}
-	if (v.WithCoupon()) != (m.Coupon != nil) {
-		return false, nil
-	}
-	if m.Coupon != nil {
-		x, err := v.CouponBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == *m.Coupon) {
-			return false, nil
-		}
-	}
-	{
-		list, err := v.Labels()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.Labels) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			entry := list.At(i)
-			k, err := entry.KeyBytes()
-			if err != nil {
-				return false, err
-			}
-			x, err := entry.ValueBytes()
-			if err != nil {
-				return false, err
-			}
-			y, ok := m.Labels[string(k)]
-			if !ok {
-				return false, nil
-			}
-			if !(string(x) == y) {
-				return false, nil
-			}
-		}
-	}
-	{
-		x, err := v.NoteBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Note) {
-			return false, nil
-		}
-	}
-	{
-		list, err := v.Tags()
-		if err != nil {
-			return false, err
-		}
-		if list.Len() != len(m.Tags) {
-			return false, nil
-		}
-		for i := range list.Len() {
-			x, err := list.BytesAt(i)
-			if err != nil {
-				return false, err
-			}
-			if !(string(x) == m.Tags[i]) {
-				return false, nil
-			}
-		}
-	}
-	{
-		x, err := v.Signature()
-		if err != nil {
-			return false, err
-		}
-		if !(bytes.Equal(x, m.Signature)) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Gift()
-		if !(x == m.Gift) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 func capnBuildMoney(m *plain.Money, v capnmsg.Money) error {
 	if err := v.SetCurrency(m.Currency); err != nil {
 		return err
@@ -1193,25 +846,6 @@ func capnReadMoney(v capnmsg.Money) (sum uint64, err error) {
 		sum += uint64(x)
 	}
 	return sum, nil
-}
-
-func capnMatchMoney(v capnmsg.Money, m *plain.Money) (bool, error) {
-	{
-		x, err := v.CurrencyBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Currency) {
-			return false, nil
-		}
-	}
-	{
-		x := v.MinorUnits()
-		if !(x == m.MinorUnits) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func capnBuildCustomer(m *plain.Customer, v capnmsg.Customer) error {
@@ -1301,52 +935,6 @@ func capnReadCustomer(v capnmsg.Customer) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchCustomer(v capnmsg.Customer, m *plain.Customer) (bool, error) {
-	{
-		x := v.Serial()
-		if !(x == m.Serial) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.NameBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Name) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.EmailBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Email) {
-			return false, nil
-		}
-	}
-	if (v.WithPhone()) != (m.Phone != nil) {
-		return false, nil
-	}
-	if m.Phone != nil {
-		x, err := v.PhoneBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == *m.Phone) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Verified()
-		if !(x == m.Verified) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 func capnBuildAddress(m *plain.Address, v capnmsg.Address) error {
 	if err := v.SetStreet(m.Street); err != nil {
 		return err
@@ -1426,46 +1014,6 @@ func capnReadAddress(v capnmsg.Address) (sum uint64, err error) {
 		sum += Text(x)
 	}
 	return sum, nil
-}
-
-func capnMatchAddress(v capnmsg.Address, m *plain.Address) (bool, error) {
-	{
-		x, err := v.StreetBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Street) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.CityBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.City) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.PostalCodeBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.PostalCode) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.CountryBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Country) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func capnBuildLineItem(m *plain.LineItem, v capnmsg.LineItem) error {
@@ -1576,58 +1124,6 @@ func capnReadLineItem(v capnmsg.LineItem) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchLineItem(v capnmsg.LineItem, m *plain.LineItem) (bool, error) {
-	{
-		x, err := v.SkuBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Sku) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.TitleBytes()
-		if err != nil {
-			return false, err
-		}
-		if !(string(x) == m.Title) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Quantity()
-		if !(x == m.Quantity) {
-			return false, nil
-		}
-	}
-	{
-		x, err := v.UnitPrice()
-		if err != nil {
-			return false, err
-		}
-		if same, err := capnMatchMoney(x, &m.UnitPrice); !same {
-			return false, err
-		}
-	}
-	{
-		x := v.TaxRate()
-		if !(sameDouble(x, m.TaxRate)) {
-			return false, nil
-		}
-	}
-	if (v.WithDiscountPercent()) != (m.DiscountPercent != nil) {
-		return false, nil
-	}
-	if m.DiscountPercent != nil {
-		x := v.DiscountPercent()
-		if !(x == *m.DiscountPercent) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 func capnBuildTiny(m *plain.Tiny, v capnmsg.Tiny) error {
 	v.SetSerial(m.Serial)
 	v.SetValue(m.Value)
@@ -1668,28 +1164,6 @@ func capnReadTiny(v capnmsg.Tiny) (sum uint64, err error) {
 	return sum, nil
 }
 
-func capnMatchTiny(v capnmsg.Tiny, m *plain.Tiny) (bool, error) {
-	{
-		x := v.Serial()
-		if !(x == m.Serial) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Value()
-		if !(sameDouble(x, m.Value)) {
-			return false, nil
-		}
-	}
-	{
-		x := v.Valid()
-		if !(x == m.Valid) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 func capnSomeBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	{
 		x, err := v.MessageTextBytes()
@@ -1726,11 +1200,6 @@ func capnUseBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (uint64, error) 
 	return capnReadBenchmark(*v)
 }
 
-func capnSameBenchmark(v *capnmsg.Benchmark, m *plain.Benchmark) (uint64, error) {
-	same, err := capnMatchBenchmark(*v, m)
-	return bit(same), err
-}
-
 func capnSomeBlob(v *capnmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	{
 		x, err := v.Data()
@@ -1752,11 +1221,6 @@ func capnBuildRootBlob(m *plain.Blob, seg *capnp.Segment) error {
 
 func capnUseBlob(v *capnmsg.Blob, _ *plain.Blob) (uint64, error) { return capnReadBlob(*v) }
 
-func capnSameBlob(v *capnmsg.Blob, m *plain.Blob) (uint64, error) {
-	same, err := capnMatchBlob(*v, m)
-	return bit(same), err
-}
-
 func capnSomeMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	{
 		x, err := v.SeriesBytes()
@@ -1777,11 +1241,6 @@ func capnBuildRootMetrics(m *plain.Metrics, seg *capnp.Segment) error {
 }
 
 func capnUseMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (uint64, error) { return capnReadMetrics(*v) }
-
-func capnSameMetrics(v *capnmsg.Metrics, m *plain.Metrics) (uint64, error) {
-	same, err := capnMatchMetrics(*v, m)
-	return bit(same), err
-}
 
 func capnSomeOrder(v *capnmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	{
@@ -1817,11 +1276,6 @@ func capnBuildRootOrder(m *plain.Order, seg *capnp.Segment) error {
 
 func capnUseOrder(v *capnmsg.Order, _ *plain.Order) (uint64, error) { return capnReadOrder(*v) }
 
-func capnSameOrder(v *capnmsg.Order, m *plain.Order) (uint64, error) {
-	same, err := capnMatchOrder(*v, m)
-	return bit(same), err
-}
-
 func capnSomeTiny(v *capnmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	{
 		x := v.Serial()
@@ -1839,8 +1293,3 @@ func capnBuildRootTiny(m *plain.Tiny, seg *capnp.Segment) error {
 }
 
 func capnUseTiny(v *capnmsg.Tiny, _ *plain.Tiny) (uint64, error) { return capnReadTiny(*v) }
-
-func capnSameTiny(v *capnmsg.Tiny, m *plain.Tiny) (uint64, error) {
-	same, err := capnMatchTiny(*v, m)
-	return bit(same), err
-}

@@ -4,7 +4,6 @@ package bind
 
 import (
 	"buf.build/go/hyperpb"
-	"bytes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"math"
 	"postage/stage/encode/internal/plain"
@@ -70,33 +69,6 @@ func (f *hyperBenchmark) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperBenchmark) match(v protoreflect.Message, m *plain.Benchmark) bool {
-	if !(v.Get(f.Message).String() == m.Message) {
-		return false
-	}
-	if !f.inEmbedded.match(v.Get(f.Embedded).Message(), &m.Embedded) {
-		return false
-	}
-	if !f.inEmbeddedMap.match(v.Get(f.EmbeddedMap).Message(), &m.EmbeddedMap) {
-		return false
-	}
-	if !f.inEnumMessage.match(v.Get(f.EnumMessage).Message(), &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Get(f.Repeated).List()
-		if list.Len() != len(m.Repeated) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inRepeated.match(list.Get(i).Message(), &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 type hyperEmbeddedMessage struct {
 	EmbeddedData protoreflect.FieldDescriptor
 }
@@ -119,13 +91,6 @@ func (f *hyperEmbeddedMessage) to(v protoreflect.Message, m *plain.EmbeddedMessa
 func (f *hyperEmbeddedMessage) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.EmbeddedData).Bytes())
 	return sum
-}
-
-func (f *hyperEmbeddedMessage) match(v protoreflect.Message, m *plain.EmbeddedMessage) bool {
-	if !(bytes.Equal(v.Get(f.EmbeddedData).Bytes(), m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 type hyperMap struct {
@@ -167,25 +132,6 @@ func (f *hyperMap) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperMap) match(v protoreflect.Message, m *plain.Map) bool {
-	{
-		all := v.Get(f.BuiltMap).Map()
-		if all.Len() != len(m.BuiltMap) {
-			return false
-		}
-		for k, x := range all.Range {
-			y, ok := m.BuiltMap[k.String()]
-			if !ok {
-				return false
-			}
-			if !(sameDouble(x.Float(), y)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 type hyperEnumMessage struct {
 	Message  protoreflect.FieldDescriptor
 	Embedded protoreflect.FieldDescriptor
@@ -214,16 +160,6 @@ func (f *hyperEnumMessage) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperEnumMessage) match(v protoreflect.Message, m *plain.EnumMessage) bool {
-	if !(v.Get(f.Message).String() == m.Message) {
-		return false
-	}
-	if !(int32(v.Get(f.Embedded).Enum()) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 type hyperBlob struct {
 	Data protoreflect.FieldDescriptor
 }
@@ -246,13 +182,6 @@ func (f *hyperBlob) to(v protoreflect.Message, m *plain.Blob) {
 func (f *hyperBlob) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Data).Bytes())
 	return sum
-}
-
-func (f *hyperBlob) match(v protoreflect.Message, m *plain.Blob) bool {
-	if !(bytes.Equal(v.Get(f.Data).Bytes(), m.Data)) {
-		return false
-	}
-	return true
 }
 
 type hyperMetrics struct {
@@ -309,35 +238,6 @@ func (f *hyperMetrics) read(v protoreflect.Message) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func (f *hyperMetrics) match(v protoreflect.Message, m *plain.Metrics) bool {
-	if !(v.Get(f.Series).String() == m.Series) {
-		return false
-	}
-	{
-		list := v.Get(f.UnixMs).List()
-		if list.Len() != len(m.UnixMs) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(list.Get(i).Int() == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Get(f.Values).List()
-		if list.Len() != len(m.Values) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(sameDouble(list.Get(i).Float(), m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 type hyperOrder struct {
@@ -491,101 +391,6 @@ func (f *hyperOrder) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Reference).String() == m.Reference) {
-		return false
-	}
-	if !(int32(v.Get(f.Status).Enum()) == int32(m.Status)) {
-		return false
-	}
-	if !(v.Get(f.CreatedUnixMs).Int() == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.Has(f.PaidUnixMs)) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.Get(f.PaidUnixMs).Int() == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !f.inCustomer.match(v.Get(f.Customer).Message(), &m.Customer) {
-		return false
-	}
-	if !f.inShipTo.match(v.Get(f.ShipTo).Message(), &m.ShipTo) {
-		return false
-	}
-	if (v.Has(f.BillTo)) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !f.inBillTo.match(v.Get(f.BillTo).Message(), m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Get(f.Items).List()
-		if list.Len() != len(m.Items) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inItems.match(list.Get(i).Message(), &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !f.inTotal.match(v.Get(f.Total).Message(), &m.Total) {
-		return false
-	}
-	if (v.Has(f.Coupon)) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(v.Get(f.Coupon).String() == *m.Coupon) {
-			return false
-		}
-	}
-	{
-		all := v.Get(f.Labels).Map()
-		if all.Len() != len(m.Labels) {
-			return false
-		}
-		for k, x := range all.Range {
-			y, ok := m.Labels[k.String()]
-			if !ok {
-				return false
-			}
-			if !(x.String() == y) {
-				return false
-			}
-		}
-	}
-	if !(v.Get(f.Note).String() == m.Note) {
-		return false
-	}
-	{
-		list := v.Get(f.Tags).List()
-		if list.Len() != len(m.Tags) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(list.Get(i).String() == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Get(f.Signature).Bytes(), m.Signature)) {
-		return false
-	}
-	if !(v.Get(f.Gift).Bool() == m.Gift) {
-		return false
-	}
-	return true
-}
-
 type hyperMoney struct {
 	Currency   protoreflect.FieldDescriptor
 	MinorUnits protoreflect.FieldDescriptor
@@ -612,16 +417,6 @@ func (f *hyperMoney) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Currency).String())
 	sum += uint64(v.Get(f.MinorUnits).Int())
 	return sum
-}
-
-func (f *hyperMoney) match(v protoreflect.Message, m *plain.Money) bool {
-	if !(v.Get(f.Currency).String() == m.Currency) {
-		return false
-	}
-	if !(v.Get(f.MinorUnits).Int() == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 type hyperCustomer struct {
@@ -670,30 +465,6 @@ func (f *hyperCustomer) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperCustomer) match(v protoreflect.Message, m *plain.Customer) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Name).String() == m.Name) {
-		return false
-	}
-	if !(v.Get(f.Email).String() == m.Email) {
-		return false
-	}
-	if (v.Has(f.Phone)) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(v.Get(f.Phone).String() == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Get(f.Verified).Bool() == m.Verified) {
-		return false
-	}
-	return true
-}
-
 type hyperAddress struct {
 	Street     protoreflect.FieldDescriptor
 	City       protoreflect.FieldDescriptor
@@ -728,22 +499,6 @@ func (f *hyperAddress) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.PostalCode).String())
 	sum += Text(v.Get(f.Country).String())
 	return sum
-}
-
-func (f *hyperAddress) match(v protoreflect.Message, m *plain.Address) bool {
-	if !(v.Get(f.Street).String() == m.Street) {
-		return false
-	}
-	if !(v.Get(f.City).String() == m.City) {
-		return false
-	}
-	if !(v.Get(f.PostalCode).String() == m.PostalCode) {
-		return false
-	}
-	if !(v.Get(f.Country).String() == m.Country) {
-		return false
-	}
-	return true
 }
 
 type hyperLineItem struct {
@@ -798,33 +553,6 @@ func (f *hyperLineItem) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperLineItem) match(v protoreflect.Message, m *plain.LineItem) bool {
-	if !(v.Get(f.Sku).String() == m.Sku) {
-		return false
-	}
-	if !(v.Get(f.Title).String() == m.Title) {
-		return false
-	}
-	if !(uint32(v.Get(f.Quantity).Uint()) == m.Quantity) {
-		return false
-	}
-	if !f.inUnitPrice.match(v.Get(f.UnitPrice).Message(), &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.Get(f.TaxRate).Float(), m.TaxRate)) {
-		return false
-	}
-	if (v.Has(f.DiscountPercent)) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(int32(v.Get(f.DiscountPercent).Int()) == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 type hyperTiny struct {
 	Serial protoreflect.FieldDescriptor
 	Value  protoreflect.FieldDescriptor
@@ -857,19 +585,6 @@ func (f *hyperTiny) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperTiny) match(v protoreflect.Message, m *plain.Tiny) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Get(f.Value).Float(), m.Value)) {
-		return false
-	}
-	if !(v.Get(f.Valid).Bool() == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func (f *hyperBenchmark) some(v protoreflect.Message, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Get(f.Message).String())
 	{
@@ -886,7 +601,6 @@ func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark,
 		To:   func(v *hyperpb.Message, m *plain.Benchmark) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Benchmark) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -901,7 +615,6 @@ func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.M
 		To:   func(v *hyperpb.Message, m *plain.Blob) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Blob) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -916,7 +629,6 @@ func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyp
 		To:   func(v *hyperpb.Message, m *plain.Metrics) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Metrics) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -936,7 +648,6 @@ func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb
 		To:   func(v *hyperpb.Message, m *plain.Order) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Order) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -951,6 +662,5 @@ func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.M
 		To:   func(v *hyperpb.Message, m *plain.Tiny) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Tiny) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }

@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbReadBenchmark(v *pb.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbMatchBenchmark(v *pb.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pb.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !pbMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !pbMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !pbMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbFromEmbeddedMessage(m *plain.EmbeddedMessage) *pb.EmbeddedMessage {
 	v := new(pb.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func pbReadEmbeddedMessage(v *pb.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func pbMatchEmbeddedMessage(v *pb.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pb.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbFromMap(m *plain.Map) *pb.Map {
@@ -154,25 +113,6 @@ func pbReadMap(v *pb.Map) (sum uint64) {
 	return sum
 }
 
-func pbMatchMap(v *pb.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pb.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbFromEnumMessage(m *plain.EnumMessage) *pb.EnumMessage {
 	v := new(pb.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func pbReadEnumMessage(v *pb.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbMatchEnumMessage(v *pb.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pb.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbFromBlob(m *plain.Blob) *pb.Blob {
 	v := new(pb.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func pbReadBlob(v *pb.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func pbMatchBlob(v *pb.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pb.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbFromMetrics(m *plain.Metrics) *pb.Metrics {
@@ -293,38 +210,6 @@ func pbReadMetrics(v *pb.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbMatchMetrics(v *pb.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pb.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func pbFromOrder(m *plain.Order) *pb.Order {
@@ -453,101 +338,6 @@ func pbReadOrder(v *pb.Order) (sum uint64) {
 	return sum
 }
 
-func pbMatchOrder(v *pb.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pb.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !pbMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbFromMoney(m *plain.Money) *pb.Money {
 	v := new(pb.Money)
 	v.Currency = m.Currency
@@ -571,19 +361,6 @@ func pbReadMoney(v *pb.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func pbMatchMoney(v *pb.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pb.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbFromCustomer(m *plain.Customer) *pb.Customer {
@@ -626,33 +403,6 @@ func pbReadCustomer(v *pb.Customer) (sum uint64) {
 	return sum
 }
 
-func pbMatchCustomer(v *pb.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pb.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbFromAddress(m *plain.Address) *pb.Address {
 	v := new(pb.Address)
 	v.Street = m.Street
@@ -682,25 +432,6 @@ func pbReadAddress(v *pb.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func pbMatchAddress(v *pb.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pb.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbFromLineItem(m *plain.LineItem) *pb.LineItem {
@@ -746,36 +477,6 @@ func pbReadLineItem(v *pb.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbMatchLineItem(v *pb.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pb.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !pbMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbFromTiny(m *plain.Tiny) *pb.Tiny {
 	v := new(pb.Tiny)
 	v.Serial = m.Serial
@@ -804,22 +505,6 @@ func pbReadTiny(v *pb.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbMatchTiny(v *pb.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pb.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbSomeBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -835,10 +520,6 @@ func pbUseBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbReadBenchmark(v), nil
 }
 
-func pbSameBenchmark(v *pb.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbMatchBenchmark(v, m)), nil
-}
-
 func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -849,8 +530,6 @@ func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 
 func pbUseBlob(v *pb.Blob, _ *plain.Blob) (uint64, error) { return pbReadBlob(v), nil }
 
-func pbSameBlob(v *pb.Blob, m *plain.Blob) (uint64, error) { return bit(pbMatchBlob(v, m)), nil }
-
 func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -860,10 +539,6 @@ func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 }
 
 func pbUseMetrics(v *pb.Metrics, _ *plain.Metrics) (uint64, error) { return pbReadMetrics(v), nil }
-
-func pbSameMetrics(v *pb.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbMatchMetrics(v, m)), nil
-}
 
 func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 	if v == nil {
@@ -878,8 +553,6 @@ func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pbUseOrder(v *pb.Order, _ *plain.Order) (uint64, error) { return pbReadOrder(v), nil }
 
-func pbSameOrder(v *pb.Order, m *plain.Order) (uint64, error) { return bit(pbMatchOrder(v, m)), nil }
-
 func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -889,5 +562,3 @@ func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pbUseTiny(v *pb.Tiny, _ *plain.Tiny) (uint64, error) { return pbReadTiny(v), nil }
-
-func pbSameTiny(v *pb.Tiny, m *plain.Tiny) (uint64, error) { return bit(pbMatchTiny(v, m)), nil }

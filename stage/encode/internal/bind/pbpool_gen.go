@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbpoolReadBenchmark(v *pbpool.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pbpool.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !pbpoolMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !pbpoolMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !pbpoolMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbpoolFromEmbeddedMessage(m *plain.EmbeddedMessage) *pbpool.EmbeddedMessage {
 	v := new(pbpool.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func pbpoolReadEmbeddedMessage(v *pbpool.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func pbpoolMatchEmbeddedMessage(v *pbpool.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pbpool.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromMap(m *plain.Map) *pbpool.Map {
@@ -154,25 +113,6 @@ func pbpoolReadMap(v *pbpool.Map) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchMap(v *pbpool.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pbpool.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbpoolFromEnumMessage(m *plain.EnumMessage) *pbpool.EnumMessage {
 	v := new(pbpool.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func pbpoolReadEnumMessage(v *pbpool.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchEnumMessage(v *pbpool.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pbpool.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromBlob(m *plain.Blob) *pbpool.Blob {
 	v := new(pbpool.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func pbpoolReadBlob(v *pbpool.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func pbpoolMatchBlob(v *pbpool.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pbpool.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromMetrics(m *plain.Metrics) *pbpool.Metrics {
@@ -293,38 +210,6 @@ func pbpoolReadMetrics(v *pbpool.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbpoolMatchMetrics(v *pbpool.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pbpool.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func pbpoolFromOrder(m *plain.Order) *pbpool.Order {
@@ -453,101 +338,6 @@ func pbpoolReadOrder(v *pbpool.Order) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchOrder(v *pbpool.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pbpool.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbpoolMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !pbpoolMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbpoolMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbpoolMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromMoney(m *plain.Money) *pbpool.Money {
 	v := new(pbpool.Money)
 	v.Currency = m.Currency
@@ -571,19 +361,6 @@ func pbpoolReadMoney(v *pbpool.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func pbpoolMatchMoney(v *pbpool.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pbpool.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromCustomer(m *plain.Customer) *pbpool.Customer {
@@ -626,33 +403,6 @@ func pbpoolReadCustomer(v *pbpool.Customer) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchCustomer(v *pbpool.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pbpool.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromAddress(m *plain.Address) *pbpool.Address {
 	v := new(pbpool.Address)
 	v.Street = m.Street
@@ -682,25 +432,6 @@ func pbpoolReadAddress(v *pbpool.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func pbpoolMatchAddress(v *pbpool.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pbpool.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromLineItem(m *plain.LineItem) *pbpool.LineItem {
@@ -746,36 +477,6 @@ func pbpoolReadLineItem(v *pbpool.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchLineItem(v *pbpool.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pbpool.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !pbpoolMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbpoolFromTiny(m *plain.Tiny) *pbpool.Tiny {
 	v := new(pbpool.Tiny)
 	v.Serial = m.Serial
@@ -804,22 +505,6 @@ func pbpoolReadTiny(v *pbpool.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchTiny(v *pbpool.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pbpool.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbpoolSomeBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -835,10 +520,6 @@ func pbpoolUseBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (uint64, error)
 	return pbpoolReadBenchmark(v), nil
 }
 
-func pbpoolSameBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbpoolMatchBenchmark(v, m)), nil
-}
-
 func pbpoolSomeBlob(v *pbpool.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -848,10 +529,6 @@ func pbpoolSomeBlob(v *pbpool.Blob, _ *plain.Blob) (sum uint64, err error) {
 }
 
 func pbpoolUseBlob(v *pbpool.Blob, _ *plain.Blob) (uint64, error) { return pbpoolReadBlob(v), nil }
-
-func pbpoolSameBlob(v *pbpool.Blob, m *plain.Blob) (uint64, error) {
-	return bit(pbpoolMatchBlob(v, m)), nil
-}
 
 func pbpoolSomeMetrics(v *pbpool.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
@@ -863,10 +540,6 @@ func pbpoolSomeMetrics(v *pbpool.Metrics, _ *plain.Metrics) (sum uint64, err err
 
 func pbpoolUseMetrics(v *pbpool.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pbpoolReadMetrics(v), nil
-}
-
-func pbpoolSameMetrics(v *pbpool.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbpoolMatchMetrics(v, m)), nil
 }
 
 func pbpoolSomeOrder(v *pbpool.Order, _ *plain.Order) (sum uint64, err error) {
@@ -882,10 +555,6 @@ func pbpoolSomeOrder(v *pbpool.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pbpoolUseOrder(v *pbpool.Order, _ *plain.Order) (uint64, error) { return pbpoolReadOrder(v), nil }
 
-func pbpoolSameOrder(v *pbpool.Order, m *plain.Order) (uint64, error) {
-	return bit(pbpoolMatchOrder(v, m)), nil
-}
-
 func pbpoolSomeTiny(v *pbpool.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -895,7 +564,3 @@ func pbpoolSomeTiny(v *pbpool.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pbpoolUseTiny(v *pbpool.Tiny, _ *plain.Tiny) (uint64, error) { return pbpoolReadTiny(v), nil }
-
-func pbpoolSameTiny(v *pbpool.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(pbpoolMatchTiny(v, m)), nil
-}
