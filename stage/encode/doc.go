@@ -25,7 +25,6 @@
 //   - decode-reuse: as decode, into a kept value, for libraries that can do that
 //   - validate: decode, then compare every field with the original, as the published page does with
 //     its two codecs
-//   - check: hold a decoded order to the rules of its fields: see package check
 //   - pack: encode and compress, then decompress, decode and read every field; protobuf and JSON
 //     have a case of their own, which compares compressions with no compression
 //

@@ -42,7 +42,6 @@ var (
 		opReuse:    "decoded in place",
 		opValidate: "validated",
 		opPack:     "packed",
-		"check":    "checked",
 	}
 )
 

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"postage/lab"
-	"postage/stage/encode/check"
 	"postage/stage/encode/codegen"
 	"postage/stage/encode/internal/bind"
 	"postage/stage/encode/internal/plain"
@@ -22,11 +21,10 @@ func Suite() lab.Suite {
 	}
 	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), page, polyglotGo(bind.Benchmark().Polyglot))...)
 	suite.Cases = append(suite.Cases, validateCase(page))
-	tinies := message[plain.Tiny]{
+	suite.Cases = append(suite.Cases, cases(kitOfTiny(), message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		ops: []op{opEncode, opDecode}, draw: drawTiny, count: 256, scalar: true,
-	}
-	suite.Cases = append(suite.Cases, cases(kitOfTiny(), tinies)...)
+	})...)
 	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwritten(bind.Order().Protobuf))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
@@ -36,22 +34,7 @@ func Suite() lab.Suite {
 		name: "blob", doc: "64 KiB of bytes",
 		ops: []op{opEncode, opDecode}, draw: drawBlob, count: 256,
 	})...)
-	suite.Cases = append(suite.Cases, check.Cases(inProtobuf(kitOfOrder(), ordersMessage()), inProtobuf(kitOfTiny(), tinies))...)
 	return suite
-}
-
-// inProtobuf returns what encodes a message's corpus by protobuf.
-func inProtobuf[M any](k kit[M], msg message[M]) func(seed uint64) ([][]byte, error) {
-	return func(seed uint64) (corpus [][]byte, err error) {
-		for _, m := range msg.corpus(seed) {
-			data, err := k.marshal(&m)
-			if err != nil {
-				return nil, err
-			}
-			corpus = append(corpus, data)
-		}
-		return corpus, nil
-	}
 }
 
 func ordersMessage() message[plain.Order] {
