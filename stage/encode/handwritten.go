@@ -116,8 +116,8 @@ func orderDecode(m *pb.Order, b []byte) error {
 	return nil
 }
 
-// fieldOf splits off a field: a number n, or the data of a text, bytes or message. The tag of what is
-// malformed is 0.
+// fieldOf splits off a field: a number n, or the data of a text, bytes or message. The tag of what
+// is malformed is 0.
 func fieldOf(b []byte) (tag, n uint64, data, rest []byte, err error) {
 	if len(b) >= 2 && b[0] >= 1<<3 && b[0] < 0x80 {
 		switch tag = uint64(b[0]); {

@@ -21,8 +21,8 @@ const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: a binary format and text, because compressing costs the same
-// whichever library made the bytes. For a brought message, the user's current codec is added.
+// packed are the codecs that have a case: a binary format and text, because compressing costs the
+// same whichever library made the bytes. For a brought message, the user's current codec is added.
 var packed = []string{baseline, "codec=json"}
 
 // A packer compresses and decompresses into dst, which it grows if necessary. It keeps what it

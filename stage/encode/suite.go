@@ -73,8 +73,8 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 	)
 }
 
-// cases returns a message's cases, one for each of its operations. The extra contenders are for this
-// message only.
+// cases returns a message's cases, one for each of its operations. The extra contenders are for
+// this message only.
 func cases[M any](k kit[M], msg message[M], extra ...contender[M]) []lab.Case {
 	k.describe(&msg)
 	return casesOf(&msg, append(contenders(k, &msg), extra...))
