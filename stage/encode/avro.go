@@ -10,15 +10,11 @@ import (
 // message takes its schema.
 func avroBinary[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
-		name:   "codec=avro",
-		module: "github.com/twmb/avro",
-		can:    []op{opEncode, opDecode},
-		loses:  "largest uint64",
-		utf8:   "kept",
-		impossible: map[op]string{
-			opNewer: "a reader needs the writer's schema, which is not in the message",
-			opOlder: "a reader needs the writer's schema, which is not in the message",
-		},
+		name:     "codec=avro",
+		module:   "github.com/twmb/avro",
+		can:      []op{opEncode, opDecode},
+		loses:    "largest uint64",
+		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "schema": "not in the message"},
 	}, func() (structCodec, error) {
 		schema, err := avro.SchemaFor[M]()

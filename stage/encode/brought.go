@@ -87,7 +87,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 // chooseBrought leaves out what no pattern asks for: packed messages, and, where there is no time
 // for an interval of each row, what the first look of postage's own messages does not have.
 func chooseBrought(c *lab.Choice) error {
-	if err := packedOnes.leave(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
+	if err := leavePacked(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
 		return err
 	}
 	if rows, need := len(c.Entries), c.Needs(); c.Budget > 0 && need > c.Budget {
@@ -181,10 +181,7 @@ func (b *broughtMail[M]) CheckReceipt(data []byte, sum uint64, messages int) err
 // lose marks a row as not possible if it was seen to lose something of the samples.
 func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	row := name + "/" + c.Name
-	why, lost := brought.Lost[strings.Replace(row, "op=validate", "op=decode", 1)]
-	if !lost {
-		why, lost = brought.Lost[row]
-	}
+	why, lost := brought.Lost[row]
 	if !lost {
 		return
 	}

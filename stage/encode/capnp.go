@@ -21,7 +21,7 @@ func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
 		alias:    true,
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "arena": "pooled", "text": "read as bytes"},
-		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some, Same: k.Same},
+		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some},
 		build:    true,
 		open: func() (loops[M, V], error) {
 			var buf bytes.Buffer

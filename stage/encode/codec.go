@@ -35,9 +35,6 @@ type codec[M, V any] struct {
 	impossible map[op]string
 	// insteadOf names a row that a reader might expect, and because says why it does not exist.
 	insteadOf, because string
-	// keeps says that a decoded value holds the fields that the program does not know, and that
-	// encoding writes them again.
-	keeps bool
 	// protobuf says that the bytes are in protobuf's wire format. The proof exchanges them with
 	// protobuf, and all decoders get the bytes that protobuf made.
 	protobuf bool
@@ -175,17 +172,15 @@ type message[M any] struct {
 	name     string
 	doc      string
 	headline bool
+	ops      []op // those that have a case
 	draw     func(*rand.Rand) M
 	// prepare, if set, is called before a contender is opened. It reads samples, which replace the
 	// drawn corpus.
 	prepare func() error
 	samples []M
-	count   int  // number of messages in the corpus, a power of two
-	scalar  bool // it has no strings or bytes that could share memory with the input
-	// noDictionary says, by codec, why no dictionary can be trained on the corpus; the key ""
-	// stands for all codecs.
-	noDictionary map[string]string
-	now          string // the codec that the user has today, for a brought message
+	count   int    // number of messages in the corpus, a power of two
+	scalar  bool   // it has no strings or bytes that could share memory with the input
+	now     string // the codec that the user has today, for a brought message
 	// foreign says that M is a type from the user's code. Decoded values are compared, but no
 	// generated code reads them, and it is not known whether its own methods share memory with
 	// their input.
@@ -195,9 +190,7 @@ type message[M any] struct {
 	text  func(text string) (M, func(*M) string)
 	diff  func(got, want *M) string
 	read  func(v, m *M) (uint64, error)
-	some  func(v, m *M) (uint64, error) // of two fields; nil if the message has no such case
-	// peer, if set, makes the other program of a codec, which has a newer or an older message.
-	peer func(codec string, own []M) (*peer, error)
+	some  func(v, m *M) (uint64, error) // of two fields
 	// marshal and unmarshal are protobuf's own functions, the reference for its wire format.
 	marshal   func(m *M) ([]byte, error)
 	unmarshal func(data []byte, m *M) error
@@ -229,11 +222,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 	if msg.foreign {
 		row.Checks = "what is encoded and decoded again is the original, in every value of every sample"
 	}
-	why, ok := c.impossible[o]
-	if o == opForward && !ok {
-		why, ok = c.impossible[opNewer]
-	}
-	if ok {
+	if why, ok := c.impossible[o]; ok {
 		row.NotPossible, row.Checks = why, ""
 		return []lab.Contender{row}
 	}
@@ -246,9 +235,6 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 			row.Properties["loses"] = cmp.Or(c.loses, nothing)
 			row.Properties["invalid-utf8"] = c.utf8
 		}
-	}
-	if o == opForward {
-		row.Properties = map[string]string{"added-fields": c.passedOn()}
 	}
 	row.Open = func(_ context.Context, env lab.Env) (lab.Instance, error) {
 		in, err := newInstance(c, msg, o, env.Seed)
@@ -275,7 +261,6 @@ var checks = map[op]string{
 	opDecode:   "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared",
 	opValidate: "every comparison of the timed loop finds the original, and decoding alone passes decode's proof",
 	opSome:     "the sum over the two fields is the original's, and the value passes decode's proof",
-	opForward:  "the new program gets its message back, with the added fields as the row's properties say, and the two fields read are the original's",
 	opReuse:    "as decode, with each message decoded over the one before it",
 }
 
@@ -288,7 +273,6 @@ type instance[M, V any] struct {
 	loop  func(*run[M, V], int) error
 	run   run[M, V]
 	bytes float64 // mean encoded size in bytes
-	peer  *peer
 }
 
 func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (*instance[M, V], error) {
@@ -312,18 +296,10 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 	switch {
 	case o == opValidate:
 		in.run.use = c.form.Same
-	case (o == opSome || o == opForward) && !c.unread:
+	case o == opSome && !c.unread:
 		in.run.use = c.form.Some
 	}
-	if o == opForward {
-		in.loop = c.again(loops)
-	}
-	if o == opForward || o == opNewer || o == opOlder {
-		if in.peer, err = msg.peer(c.name, in.run.originals); err != nil {
-			return nil, err
-		}
-		in.run.inputs = in.peer.inputs
-	} else if in.run.inputs, err = in.encoded(in.run.originals); err != nil {
+	if in.run.inputs, err = in.encoded(in.run.originals); err != nil {
 		return nil, err
 	}
 	in.bytes = meanLen(in.run.inputs)

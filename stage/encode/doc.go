@@ -11,7 +11,6 @@
 //   - order: a business document with optional fields, a map and Unicode text, 1 to 2 KB
 //   - metrics: a thousand samples in two packed columns
 //   - blob: 64 KiB of bytes
-//   - notice: a message of eight parts, of an old program and, with more fields, of a new one
 //
 // Except for benchmark, a corpus of distinct messages is drawn from the run's seed. The operations
 // go through it in turn, so no codec benefits from seeing one message only.
@@ -24,14 +23,13 @@
 //   - read-some: the same, but two fields of an order's thirty are read, a text and a number inside
 //     a part: what formats are for that decode only what is asked for
 //   - decode-reuse: as decode, into a kept value, for libraries that can do that
-//   - validate: decode, then compare every field with the original
-//   - check: hold a decoded order to the rules of its fields: see package check
-//   - forward: an old program decodes what a new one wrote, reads two fields, and encodes it again,
-//     as a proxy or a queue does; the property added-fields says whether the new one gets back the
-//     fields that the old one does not know
-//   - decode-newer, decode-older: as decode, of what the other program wrote
-//   - pack: encode and compress, then decompress, decode and read every field; each codec has a
-//     case of its own, which compares compressions with no compression
+//   - validate: decode, then compare every field with the original, as the published page does with
+//     its two codecs
+//   - pack: encode and compress, then decompress, decode and read every field; protobuf and JSON
+//     have a case of their own, which compares compressions with no compression
+//
+// A message has a case for each operation that its figures say something about: three scalars have
+// no part that a kept value could keep, and random bytes cannot be compressed.
 //
 // Every field is read because some formats decode nothing until a field is asked for. Timing only
 // their decode call would time nothing. All contenders read with functions from the same generator.

@@ -34,7 +34,6 @@ var (
 		"order":     "an order",
 		"metrics":   "1,000 samples",
 		"blob":      "64 KiB",
-		"notice":    "a notice",
 	}
 	operationNames = map[op]string{
 		opEncode:   "encoded",
@@ -43,10 +42,6 @@ var (
 		opReuse:    "decoded in place",
 		opValidate: "validated",
 		opPack:     "packed",
-		"check":    "checked",
-		opForward:  "passed on",
-		opNewer:    "from new to old",
-		opOlder:    "from old to new",
 	}
 )
 

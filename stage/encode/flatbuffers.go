@@ -20,7 +20,7 @@ func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 		loses:    "-0",
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "text": "read as bytes"},
-		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some, Same: k.Same},
+		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some},
 		build:    true,
 		open: func() (loops[M, V], error) {
 			b := &bind.FlatBuilder{Builder: flatbuffers.NewBuilder(1024)}

@@ -1,13 +1,9 @@
 package encode
 
-import (
-	"bytes"
-
-	"postage/stage/encode/internal/bind"
-)
+import "postage/stage/encode/internal/bind"
 
 // copied is a message in the form that memcpy works on: its bytes, encoded by protobuf.
-type copied struct{ data, want []byte }
+type copied struct{ data []byte }
 
 // memcpy copies the bytes of the message as encoded by protobuf. Every encoder and decoder must
 // touch these bytes at least once. It reads no fields.
@@ -16,7 +12,6 @@ func memcpy[M any](msg *message[M]) contender[M] {
 		name:     "floor=memcpy",
 		can:      []op{opEncode, opDecode, opReuse},
 		protobuf: true,
-		keeps:    true,
 		floor:    true,
 		unread:   true,
 		form: bind.Form[M, copied]{
@@ -26,12 +21,6 @@ func memcpy[M any](msg *message[M]) contender[M] {
 			},
 			To:   func(v *copied, m *M) error { return msg.unmarshal(v.data, m) },
 			Read: func(*copied, *M) (uint64, error) { return 0, nil },
-			Same: func(v *copied, _ *M) (uint64, error) {
-				if bytes.Equal(v.data, v.want) {
-					return 1, nil
-				}
-				return 0, nil
-			},
 		},
 		loops: loops[M, copied]{
 			encode: func(r *run[M, copied], n int) error {
@@ -46,9 +35,9 @@ func memcpy[M any](msg *message[M]) contender[M] {
 				r.keep = true
 				for range n {
 					v := r.into()
-					v.want = r.input()
-					v.data = r.room(len(v.want))
-					copy(v.data, v.want)
+					data := r.input()
+					v.data = r.room(len(data))
+					copy(v.data, data)
 					r.out = v.data
 					if err := r.took(); err != nil {
 						return err

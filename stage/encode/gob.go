@@ -36,15 +36,11 @@ func gobEach[M any](form bind.Form[M, M]) contender[M] {
 // the timed part; a message cannot be decoded elsewhere without that.
 func gobStream[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
-		name:   "codec=gob/types=once",
-		reopen: true,
-		can:    []op{opEncode, opDecode},
-		loses:  "-0, optional zero",
-		utf8:   "kept",
-		impossible: map[op]string{
-			opNewer: "types are sent once a stream: a message alone cannot be read by another program",
-			opOlder: "types are sent once a stream: a message alone cannot be read by another program",
-		},
+		name:     "codec=gob/types=once",
+		reopen:   true,
+		can:      []op{opEncode, opDecode},
+		loses:    "-0, optional zero",
+		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept"},
 	}, func() (structCodec, error) {
 		encode := intoBuffer(func(w io.Writer) *gob.Encoder { return gob.NewEncoder(w) }, "")

@@ -28,12 +28,11 @@ func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 		settings: map[string]string{"fields": "by reflection"},
 		form:     k.Form(k.Descriptor()),
 	}
-	c.impossible = map[op]string{opForward: "hyperpb only decodes: its messages cannot be changed"}
 	if alias {
 		c.insteadOf = "codec=hyperpb/profile=yes/alias=yes"
 		c.because = "hyperpb v0.1.3 decodes lists of texts wrongly when compiled again with a profile"
 	} else {
-		c.impossible[opEncode] = c.impossible[opForward]
+		c.impossible = map[op]string{opEncode: "hyperpb only decodes: its messages cannot be changed"}
 	}
 	c.open = func() (loops[M, hyperpb.Message], error) {
 		message := hyperpb.CompileMessageDescriptor(k.Descriptor())

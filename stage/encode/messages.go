@@ -7,64 +7,41 @@ import (
 	"math/rand/v2"
 
 	"postage/lab"
-	"postage/stage/encode/check"
 	"postage/stage/encode/codegen"
 	"postage/stage/encode/internal/bind"
-	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
-	"postage/stage/encode/internal/polymsg"
 )
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: choose}
-	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), message[plain.Benchmark]{
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: leavePacked}
+	page := message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
-		draw: drawBenchmark, count: 1,
-		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf, messageDecode), polyglotGo(bind.Benchmark().Polyglot),
-		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
-		pageValidation[pb.Benchmark](protobuf(bind.Benchmark().Protobuf, false)))...)
-	tinies := message[plain.Tiny]{
-		name: "tiny", doc: "three scalars",
-		draw: drawTiny, count: 256, scalar: true,
-		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
+		ops: []op{opEncode, opDecode, opReuse}, draw: drawBenchmark, count: 1,
 	}
-	suite.Cases = append(suite.Cases, cases(kitOfTiny(), tinies)...)
-	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwrittenMessage(bind.Order().Protobuf, orderDecode))...)
+	suite.Cases = append(suite.Cases, cases(kitOfBenchmark(), page, polyglotGo(bind.Benchmark().Polyglot))...)
+	suite.Cases = append(suite.Cases, validateCase(page))
+	suite.Cases = append(suite.Cases, cases(kitOfTiny(), message[plain.Tiny]{
+		name: "tiny", doc: "three scalars",
+		ops: []op{opEncode, opDecode}, draw: drawTiny, count: 256, scalar: true,
+	})...)
+	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwritten(bind.Order().Protobuf))...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
-		draw: drawMetrics, count: 256,
+		ops: []op{opEncode, opDecode, opReuse, opPack}, draw: drawMetrics, count: 256,
 	})...)
 	suite.Cases = append(suite.Cases, cases(kitOfBlob(), message[plain.Blob]{
 		name: "blob", doc: "64 KiB of bytes",
-		draw: drawBlob, count: 256,
-		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
+		ops: []op{opEncode, opDecode}, draw: drawBlob, count: 256,
 	})...)
-	suite.Cases = append(suite.Cases, versionCases()...)
-	suite.Cases = append(suite.Cases, check.Cases(inProtobuf(kitOfOrder(), ordersMessage()), inProtobuf(kitOfTiny(), tinies))...)
 	return suite
-}
-
-// inProtobuf returns what encodes a message's corpus by protobuf.
-func inProtobuf[M any](k kit[M], msg message[M]) func(seed uint64) ([][]byte, error) {
-	return func(seed uint64) (corpus [][]byte, err error) {
-		for _, m := range msg.corpus(seed) {
-			data, err := k.marshal(&m)
-			if err != nil {
-				return nil, err
-			}
-			corpus = append(corpus, data)
-		}
-		return corpus, nil
-	}
 }
 
 func ordersMessage() message[plain.Order] {
 	return message[plain.Order]{
 		name: "order", doc: "a business document of one to two kilobytes",
-		draw: drawOrder, count: 256, headline: true,
-		edges: orderEdges, text: orderText, some: bind.Order().Plain.Some,
+		ops: []op{opEncode, opDecode, opSome, opReuse, opPack}, draw: drawOrder, count: 256, headline: true,
+		edges: orderEdges, text: orderText,
 	}
 }
 

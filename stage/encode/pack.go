@@ -2,7 +2,6 @@ package encode
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +21,9 @@ const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: one for each common format, because compressing costs the
+// packed are the codecs that have a case: a binary format and text, because compressing costs the
 // same whichever library made the bytes. For a brought message, the user's current codec is added.
-var packed = []string{baseline, "codec=json", "codec=msgp", "codec=cbor"}
+var packed = []string{baseline, "codec=json"}
 
 // A packer compresses and decompresses into dst, which it grows if necessary. It keeps what it
 // needs from one message to the next.
@@ -60,9 +59,6 @@ func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
 		}
 		if msg.foreign {
 			row.Checks = "what another reader unpacks is what was encoded, and every message is the original's"
-		}
-		if why := cmp.Or(msg.noDictionary[""], msg.noDictionary[c.name]); how.dictionary && why != "" {
-			row.NotPossible, row.Checks, row.Open = why, "", nil
 		}
 		out.Contenders = append(out.Contenders, row)
 	}
@@ -261,31 +257,16 @@ func (p *packing[M, V]) Metrics() map[string]float64 {
 
 func (p *packing[M, V]) Close() error { return nil }
 
-// An extra is part of the stage that is measured only if a pattern names it, by one of some words.
-type extra struct {
-	words []string
-	has   func(keys record.Keys) bool
-	note  string
-}
-
-var packedOnes = extra{
-	words: []string{string(opPack)},
-	has:   func(keys record.Keys) bool { return keys.Get("op") == string(opPack) },
-	note:  "encode: without packed messages; op=pack measures them",
-}
-
-// leave is a suite's Choose that leaves the extra out.
-func (x *extra) leave(c *lab.Choice) error {
-	asked := func(pattern string) bool {
-		return pattern == lab.All || slices.ContainsFunc(x.words, func(word string) bool { return strings.Contains(pattern, word) })
-	}
+// leavePacked is a suite's Choose that leaves out packed messages, unless a pattern names them.
+func leavePacked(c *lab.Choice) error {
+	asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(opPack)) }
 	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
 		return nil
 	}
 	rows := len(c.Entries)
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return x.has(record.KeysOf(e.Case.Name)) })
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get("op") == string(opPack) })
 	if len(c.Entries) < rows {
-		c.Note = strings.TrimPrefix(c.Note+"\n"+x.note, "\n")
+		c.Note = "encode: without packed messages; op=pack measures them"
 	}
 	return nil
 }

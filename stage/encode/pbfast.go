@@ -33,7 +33,6 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 		form:     form,
 		can:      []op{opDecode},
 		protobuf: true,
-		keeps:    true,
 		damage:   damagePartly,
 		utf8:     "error",
 	}

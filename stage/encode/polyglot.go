@@ -22,20 +22,19 @@ type polyglotMessage[V any] interface {
 //encodegen:rows polymsg codec=polyglot: polyglotCodec(k.Polyglot, k.Optionals)
 func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optionals bool) contender[M] {
 	c := &codec[M, V]{
-		name:       "codec=polyglot",
-		module:     "github.com/loopholelabs/polyglot/v2",
-		form:       form,
-		can:        []op{opEncode, opDecode, opReuse},
-		damage:     damagePanics,
-		utf8:       "kept",
-		impossible: map[op]string{opNewer: byOrder, opOlder: byOrder},
+		name:   "codec=polyglot",
+		module: "github.com/loopholelabs/polyglot/v2",
+		form:   form,
+		can:    []op{opEncode, opDecode, opReuse},
+		damage: damagePanics,
+		utf8:   "kept",
 	}
 	if optionals {
 		c.name += "/optional=wrapped"
 		c.insteadOf = "codec=polyglot"
 		c.because = "polyglot has no optional scalars: see codec=polyglot/optional=wrapped"
 		c.can = []op{opEncode, opDecode}
-		c.impossible[opReuse] = "polyglot's decoder leaves what is absent as it was in the message before: the kept value would have to be cleared, which is op=decode"
+		c.impossible = map[op]string{opReuse: "polyglot's decoder leaves what is absent as it was in the message before: the kept value would have to be cleared, which is op=decode"}
 	}
 	c.open = func() (loops[M, V], error) {
 		buf := polyglot.NewBuffer()

@@ -150,25 +150,3 @@ func polyglotGoMap(d *polyglot.Decoder, v *polymsg.Map) error {
 	}
 	return nil
 }
-
-// pageValidation validates as the published page does: into a kept value, and against texts that
-// are formatted for each comparison.
-func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchmark] {
-	c := *of.(*codec[plain.Benchmark, V])
-	c.name += "/value=kept/check=formatted"
-	c.can = []op{opValidate}
-	decode, same := c.loops.decode, c.form.Same
-	c.loops.decode = func(r *run[plain.Benchmark, V], n int) error {
-		r.keep = true
-		return decode(r, n)
-	}
-	c.form.Same = func(v *V, m *plain.Benchmark) (uint64, error) {
-		for i := range m.Repeated {
-			if fmt.Sprintf(repeatedText, i) != string(m.Repeated[i].EmbeddedData) {
-				return 0, nil
-			}
-		}
-		return same(v, m)
-	}
-	return &c
-}

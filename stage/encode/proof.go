@@ -48,8 +48,6 @@ func (in *instance[M, V]) Prove(ctx context.Context) error {
 	switch in.op {
 	case opEncode:
 		err = in.proveEncode(ctx)
-	case opForward:
-		err = in.proveForward(ctx)
 	default:
 		err = in.proveDecode(ctx)
 	}

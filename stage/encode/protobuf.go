@@ -23,7 +23,6 @@ func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic b
 		form:     form,
 		can:      []op{opEncode, opDecode, opReuse},
 		protobuf: true,
-		keeps:    true,
 		damage:   damagePartly,
 		utf8:     "error",
 	}

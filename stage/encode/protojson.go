@@ -13,14 +13,11 @@ import (
 //encodegen:rows - codec=protojson: protoJSON(k.Protobuf)
 func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	return &codec[M, V]{
-		name:   "codec=protojson",
-		module: "google.golang.org/protobuf",
-		form:   form,
-		can:    []op{opEncode, opDecode},
-		utf8:   "error",
-		impossible: map[op]string{
-			opNewer: "a field that is not known is an error, unless DiscardUnknown is set: see codec=grpc-gateway",
-		},
+		name:     "codec=protojson",
+		module:   "google.golang.org/protobuf",
+		form:     form,
+		can:      []op{opEncode, opDecode},
+		utf8:     "error",
 		settings: map[string]string{"buffer": "kept"},
 		loops: loops[M, V]{
 			encode: encodeBy[M](func(buf []byte, v P) ([]byte, error) {

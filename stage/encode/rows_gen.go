@@ -16,11 +16,9 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
 		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
@@ -42,11 +40,9 @@ func kitOfBlob() kit[plain.Blob] {
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
 		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
@@ -68,63 +64,9 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
-		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
-		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
-		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
-		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
-	}
-	return of
-}
-
-func kitOfNotice() kit[plain.Notice] {
-	k := bind.Notice()
-	of := kit[plain.Notice]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Notice]{
-		"capnp":       {capnProto(k.Capnp)},
-		"easyjson":    {easyJSON(k.Plain)},
-		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
-		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
-		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
-		"lazy":        {protobufLazy(k.Lazy)},
-		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
-		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
-		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
-		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
-		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
-	}
-	return of
-}
-
-func kitOfNoticeNew() kit[plain.NoticeNew] {
-	k := bind.NoticeNew()
-	of := kit[plain.NoticeNew]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.NoticeNew]{
-		"capnp":       {capnProto(k.Capnp)},
-		"easyjson":    {easyJSON(k.Plain)},
-		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
-		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
-		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
-		"lazy":        {protobufLazy(k.Lazy)},
-		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
 		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
@@ -146,11 +88,9 @@ func kitOfOrder() kit[plain.Order] {
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
 		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},
@@ -172,11 +112,9 @@ func kitOfTiny() kit[plain.Tiny] {
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
-		"grpcgateway": {grpcGateway(k.Protobuf)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"lazy":        {protobufLazy(k.Lazy)},
 		"msgp":        {msgPack(k.Plain)},
-		"mus":         {musFormat(k.Plain, k.Mus)},
 		"opaque":      {protobufOpaque(k.Opaque), pbFastOpaque(k.Opaque)},
 		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
 		"pbhook":      {pbFastHook(k.Hooked)},

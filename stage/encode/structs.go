@@ -29,7 +29,7 @@ import (
 // own methods. `postage bring` writes a program that calls Struct.
 func Struct[T any](config string) (lab.Suite, Traffic) {
 	brought := readBrought(config)
-	msg := &message[T]{foreign: true, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
+	msg := &message[T]{foreign: true, ops: []op{opEncode, opDecode, opPack}, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
 	msg.marshal = func(m *T) ([]byte, error) { return json.Marshal(m) }
 	msg.unmarshal = func(data []byte, m *T) error { return json.Unmarshal(data, m) }
 	msg.prepare = sync.OnceValue(func() error { return readStructs(msg, brought) })

@@ -28,7 +28,8 @@ type kit[M any] struct {
 
 // describe sets what a message knows of its types.
 func (k *kit[M]) describe(msg *message[M]) {
-	msg.diff, msg.read, msg.marshal, msg.unmarshal = differences(k.plain), k.plain.Read, k.marshal, k.unmarshal
+	msg.diff, msg.read, msg.some = differences(k.plain), k.plain.Read, k.plain.Some
+	msg.marshal, msg.unmarshal = k.marshal, k.unmarshal
 }
 
 // contenders returns a message's contenders, in the order in which they are listed. To add one,
@@ -52,7 +53,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 			msgPackReflect(k.plain),
 			avroBinary(k.plain),
 		),
-		k.generated["mus"],
 		k.generated["capnp"],
 		k.generated["flatbuffers"],
 		these(
@@ -64,7 +64,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 			jsonV2(k.plain),
 		),
 		k.generated["protojson"],
-		k.generated["grpcgateway"],
 		k.generated["easyjson"],
 		these(
 			goJSON(k.plain),
@@ -74,8 +73,8 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 	)
 }
 
-// cases returns a message's cases, one for each operation. The extra contenders are for this
-// message only.
+// cases returns a message's cases, one for each of its operations. The extra contenders are for
+// this message only.
 func cases[M any](k kit[M], msg message[M], extra ...contender[M]) []lab.Case {
 	k.describe(&msg)
 	return casesOf(&msg, append(contenders(k, &msg), extra...))
@@ -84,18 +83,15 @@ func cases[M any](k kit[M], msg message[M], extra ...contender[M]) []lab.Case {
 // casesOf returns the cases of a message with rows for these contenders.
 func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	var out []lab.Case
-	for _, o := range []op{opEncode, opDecode, opSome, opReuse, opValidate} {
-		if o == opSome && msg.some == nil {
+	for _, o := range msg.ops {
+		if o != opPack {
+			out = append(out, caseOf(msg, rows, o))
 			continue
 		}
-		if msg.foreign && o != opEncode && o != opDecode {
-			continue // these need generated code
-		}
-		out = append(out, caseOf(msg, rows, o))
-	}
-	for _, contender := range rows {
-		if c := contender.packCase(msg); c != nil {
-			out = append(out, *c)
+		for _, contender := range rows {
+			if c := contender.packCase(msg); c != nil {
+				out = append(out, *c)
+			}
 		}
 	}
 	return out
@@ -128,7 +124,4 @@ var questions = map[op]string{
 	opSome:     "to decode %s into a fresh value, and to read two of its fields",
 	opReuse:    "to decode %s into a kept value, and to read every field",
 	opValidate: "to decode %s and to compare every field with the original",
-	opForward:  "an old program to pass on %s that a new one wrote: to decode it, read two of its fields, and encode it again",
-	opNewer:    "an old program to decode %s that a new one wrote, and to read every field that it knows",
-	opOlder:    "a new program to decode %s that an old one wrote, and to read every field",
 }

@@ -21,7 +21,6 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 		form:     form,
 		can:      []op{opEncode, opDecode},
 		protobuf: true,
-		keeps:    true,
 		damage:   damagePartly,
 		loses:    "-0",
 		utf8:     "kept",

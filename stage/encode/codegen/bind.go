@@ -47,7 +47,7 @@ func (sf structForm) write(s *schema, internal string) error {
 }
 
 func writeKits(s *schema, internal string) error {
-	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go", "mus github.com/mus-format/mus-go"}
+	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go"}
 	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "pbopaque", "pblazy", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}

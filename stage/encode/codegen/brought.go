@@ -59,7 +59,6 @@ var parts = []part{
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", bound(form{name: "hyperpb"}, "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect"), []string{"bind/hyperpb_gen.go"}},
-	{"mus", bound(form{name: "mus"}, "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint"), []string{"bind/mus_gen.go"}},
 	{"capnmsg", installed("capnp", "capnproto", writeCapnp, bound(capnpForm, "capnproto.org/go/capnp/v3")), []string{"capnmsg/*", "bind/capnmsg_gen.go"}},
 	{"flatmsg", installed("flatc", "flatbuffers-compiler", writeFlatbuffers, bound(flatForm, "flatbuffers github.com/google/flatbuffers/go")), []string{"flatmsg/*", "bind/flatmsg_gen.go"}},
 }

@@ -14,8 +14,7 @@
 //  4. the messages that pbfast's own tests use, in its module;
 //  5. package bind: for each of these forms the conversions from and to the plain structs, a
 //     function that reads every field, and one that compares every field;
-//  6. the rows that contenders declare for generated types;
-//  7. the messages that package check holds to rules, for the libraries that need them generated.
+//  6. the rows that contenders declare for generated types.
 //
 // What is written here, and not by a library's own generator, has a template in folder templates;
 // the Go files beside it say how a library calls things.
@@ -59,9 +58,6 @@ func BuiltIn(ctx context.Context, tree string) error {
 	}
 	if err := errors.Join(writeKits(s, internal), writeRows(s, filepath.Join(tree, "stage", "encode"))); err != nil {
 		return err
-	}
-	if err := writeChecks(s, internal); err != nil {
-		return fmt.Errorf("messages with rules: %w", err)
 	}
 	if err := s.writePbfastTests(ctx); err != nil {
 		return fmt.Errorf("pbfast's test messages: %w", err)

@@ -27,11 +27,11 @@ var templates = sync.OnceValue(func() *template.Template {
 		"is":      func(s shape, fd protoreflect.FieldDescriptor) bool { return shapeOf(fd) == s },
 		"fields":  fieldsOf, "values": valuesOf, "partOf": partOf, "isMessage": isMessage, "isEnum": isEnum, "isBytes": isBytes,
 		"goName": goName, "goScalar": goScalar, "zero": zero, "deref": deref, "oneof": oneofName, "comment": comment, "enumConst": enumConst,
-		"plainType": plainType, "inPlain": inPlain, "convert": convert, "readScalar": readScalar, "sameScalar": sameScalar,
+		"plainType": plainType, "inPlain": inPlain, "convert": convert, "readScalar": readScalar, "same": same,
 		"structForms": func() []structForm { return structForms }, "optionalName": optionalName, "hasOptionals": hasOptionals,
 		"easyType": easyType, "easyAppend": easyAppend, "easyField": newEasyField,
-		"hyperValue": hyperValue, "musElem": musElem, "musField": musField,
-		"entryName": entryName, "capnpName": capnpName, "capnpGoName": capnpGoName, "capnpValue": capnpValue, "capnpElem": capnpElem, "capnpSet": capnpSet,
+		"hyperValue": hyperValue,
+		"entryName":  entryName, "capnpName": capnpName, "capnpGoName": capnpGoName, "capnpValue": capnpValue, "capnpElem": capnpElem, "capnpSet": capnpSet,
 		"flatElem": flatElem, "flatHeld": flatHeld, "flatPrepend": flatPrepend, "flatCreate": flatCreate, "flatScalar": flatScalar, "flatValue": flatValue,
 	}).ParseFS(templateFiles, "templates/*.tmpl"))
 })

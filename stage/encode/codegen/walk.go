@@ -21,7 +21,7 @@ type form struct {
 }
 
 // A walk is a function over all fields of a message: "To" sets the plain struct m, "Read" returns a
-// sum, "Match" compares with m.
+// sum.
 type walk struct {
 	*form
 	Verb    string
@@ -118,15 +118,10 @@ func (w walk) Call() string {
 
 // Failed returns the error that was got.
 func (w walk) Failed() string {
-	return "if err != nil { return " + map[string]string{"Read": "0, ", "Match": "false, "}[w.Verb] + "err }"
-}
-
-// False is how Match returns that values differ.
-func (w walk) False() string {
-	if w.Fails {
-		return "return false, nil"
+	if w.Verb == "Read" {
+		return "if err != nil { return 0, err }"
 	}
-	return "return false"
+	return "if err != nil { return err }"
 }
 
 // Open begins the block of an optional value, a list or a map. x says whether it is present, or its
@@ -163,14 +158,6 @@ func (w walk) Entry(k, x string) (string, error) {
 
 // Converted is the value in its plain type.
 func (w walk) Converted() string { return convert(w.ByteText, w.Of, w.X) }
-
-// Text is the same, but an enum keeps the form's type.
-func (w walk) Text() string {
-	if isEnum(w.Of) {
-		return w.X
-	}
-	return w.Converted()
-}
 
 // convert returns an expression of the plain type for a value of a form.
 func convert(byteText bool, fd protoreflect.FieldDescriptor, x string) string {
@@ -214,17 +201,17 @@ func readScalar(fd protoreflect.FieldDescriptor, value string) string {
 	return "uint64(" + value + ")"
 }
 
-// sameScalar returns an expression that compares two values that are not messages.
-func sameScalar(fd protoreflect.FieldDescriptor, a, b string) string {
+// same returns an expression that compares two plain values.
+func same(fd protoreflect.FieldDescriptor, a, b string) string {
 	switch fd.Kind() {
+	case protoreflect.MessageKind:
+		return fmt.Sprintf("same%s(%s, %s)", fd.Message().Name(), strings.TrimPrefix("&"+a, "&*"), strings.TrimPrefix("&"+b, "&*"))
 	case protoreflect.FloatKind:
 		return fmt.Sprintf("sameFloat(%s, %s)", a, b)
 	case protoreflect.DoubleKind:
 		return fmt.Sprintf("sameDouble(%s, %s)", a, b)
 	case protoreflect.BytesKind:
 		return fmt.Sprintf("bytes.Equal(%s, %s)", a, b)
-	case protoreflect.EnumKind:
-		return fmt.Sprintf("int32(%s) == int32(%s)", a, b)
 	}
-	return fmt.Sprintf("%s == %s", a, b)
+	return fmt.Sprintf("(%s == %s)", a, b)
 }

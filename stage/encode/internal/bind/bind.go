@@ -3,9 +3,9 @@
 // A form is one library's own type for a message: protobuf's generated struct, Polyglot's, a
 // FlatBuffers table. The plain form is a Go struct as one would write it by hand. Corpora are made
 // in it, and every proof compares in it. For each form and message, generated functions convert
-// from and to the plain form, read every field, and compare every field. The same generator makes
-// them for all forms, and for each message a kit of its forms. What contenders pay for reading what
-// they decoded therefore differs only by how their form stores a field.
+// from and to the plain form, and read every field. The same generator makes them for all forms,
+// and for each message a kit of its forms. What contenders pay for reading what they decoded
+// therefore differs only by how their form stores a field.
 package bind
 
 import (
@@ -29,7 +29,8 @@ type Form[M, V any] struct {
 	Read func(v *V, m *M) (uint64, error)
 	// Some is like Read, but reads two fields: a text, and the last value of a part.
 	Some func(v *V, m *M) (uint64, error)
-	// Same compares every field of v with m and returns 1 if all are equal, else 0.
+	// Same compares every field of v with m and returns 1 if all are equal, else 0. Only the plain
+	// form has it.
 	Same func(v *V, m *M) (uint64, error)
 }
 
@@ -51,18 +52,18 @@ type Hyperpb[M any] struct {
 // Capnp builds and reads a message in Cap'n Proto. Its messages exist only in encoded form, so
 // there is no From: Build is part of encoding.
 type Capnp[M, V any] struct {
-	Build            func(m *M, seg *capnp.Segment) error
-	Root             func(msg *capnp.Message, v *V) error
-	To               func(v *V, m *M) error
-	Read, Some, Same func(v *V, m *M) (uint64, error)
+	Build      func(m *M, seg *capnp.Segment) error
+	Root       func(msg *capnp.Message, v *V) error
+	To         func(v *V, m *M) error
+	Read, Some func(v *V, m *M) (uint64, error)
 }
 
 // Flatbuffers builds and reads a message in FlatBuffers. As with Capnp, Build is part of encoding.
 type Flatbuffers[M, V any] struct {
-	Build            func(m *M, b *FlatBuilder)
-	Root             func(data []byte, v *V)
-	To               func(v *V, m *M) error
-	Read, Some, Same func(v *V, m *M) (uint64, error)
+	Build      func(m *M, b *FlatBuilder)
+	Root       func(data []byte, v *V)
+	To         func(v *V, m *M) error
+	Read, Some func(v *V, m *M) (uint64, error)
 }
 
 // A FlatBuilder is a FlatBuffers builder with a stack for the offsets of parts that wait for their

@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	flatbuffers "github.com/google/flatbuffers/go"
 	"math"
 	"postage/stage/encode/internal/flatmsg"
@@ -92,49 +91,6 @@ func flatReadBenchmark(v *flatmsg.Benchmark) (sum uint64) {
 	return sum
 }
 
-func flatMatchBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) bool {
-	if !(string(v.Message()) == m.Message) {
-		return false
-	}
-	{
-		var part flatmsg.EmbeddedMessage
-		if v.Embedded(&part) != nil {
-			if !flatMatchEmbeddedMessage(&part, &m.Embedded) {
-				return false
-			}
-		}
-	}
-	{
-		var part flatmsg.Map
-		if v.EmbeddedMap(&part) != nil {
-			if !flatMatchMap(&part, &m.EmbeddedMap) {
-				return false
-			}
-		}
-	}
-	{
-		var part flatmsg.EnumMessage
-		if v.EnumMessage(&part) != nil {
-			if !flatMatchEnumMessage(&part, &m.EnumMessage) {
-				return false
-			}
-		}
-	}
-	if v.RepeatedLength() != len(m.Repeated) {
-		return false
-	}
-	{
-		var part flatmsg.EmbeddedMessage
-		for i := range v.RepeatedLength() {
-			v.Repeated(&part, i)
-			if !flatMatchEmbeddedMessage(&part, &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func flatBuildEmbeddedMessage(m *plain.EmbeddedMessage, b *FlatBuilder) flatbuffers.UOffsetT {
 	atEmbeddedData := b.CreateByteVector(m.EmbeddedData)
 	flatmsg.EmbeddedMessageStart(b.Builder)
@@ -150,13 +106,6 @@ func flatToEmbeddedMessage(v *flatmsg.EmbeddedMessage, m *plain.EmbeddedMessage)
 func flatReadEmbeddedMessage(v *flatmsg.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedDataBytes())
 	return sum
-}
-
-func flatMatchEmbeddedMessage(v *flatmsg.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if !(bytes.Equal(v.EmbeddedDataBytes(), m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func flatBuildMap(m *plain.Map, b *FlatBuilder) flatbuffers.UOffsetT {
@@ -202,26 +151,6 @@ func flatReadMap(v *flatmsg.Map) (sum uint64) {
 	return sum
 }
 
-func flatMatchMap(v *flatmsg.Map, m *plain.Map) bool {
-	if v.BuiltMapLength() != len(m.BuiltMap) {
-		return false
-	}
-	{
-		var entry flatmsg.MapBuiltMapEntry
-		for i := range v.BuiltMapLength() {
-			v.BuiltMap(&entry, i)
-			y, ok := m.BuiltMap[string(entry.Key())]
-			if !ok {
-				return false
-			}
-			if !(sameDouble(entry.Value(), y)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func flatBuildEnumMessage(m *plain.EnumMessage, b *FlatBuilder) flatbuffers.UOffsetT {
 	atMessage := b.CreateString(m.Message)
 	flatmsg.EnumMessageStart(b.Builder)
@@ -242,16 +171,6 @@ func flatReadEnumMessage(v *flatmsg.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func flatMatchEnumMessage(v *flatmsg.EnumMessage, m *plain.EnumMessage) bool {
-	if !(string(v.Message()) == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded()) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func flatBuildBlob(m *plain.Blob, b *FlatBuilder) flatbuffers.UOffsetT {
 	atData := b.CreateByteVector(m.Data)
 	flatmsg.BlobStart(b.Builder)
@@ -267,13 +186,6 @@ func flatToBlob(v *flatmsg.Blob, m *plain.Blob) {
 func flatReadBlob(v *flatmsg.Blob) (sum uint64) {
 	sum += Text(v.DataBytes())
 	return sum
-}
-
-func flatMatchBlob(v *flatmsg.Blob, m *plain.Blob) bool {
-	if !(bytes.Equal(v.DataBytes(), m.Data)) {
-		return false
-	}
-	return true
 }
 
 func flatBuildMetrics(m *plain.Metrics, b *FlatBuilder) flatbuffers.UOffsetT {
@@ -319,300 +231,6 @@ func flatReadMetrics(v *flatmsg.Metrics) (sum uint64) {
 		sum += math.Float64bits(v.Values(i))
 	}
 	return sum
-}
-
-func flatMatchMetrics(v *flatmsg.Metrics, m *plain.Metrics) bool {
-	if !(string(v.Series()) == m.Series) {
-		return false
-	}
-	if v.UnixMsLength() != len(m.UnixMs) {
-		return false
-	}
-	for i := range v.UnixMsLength() {
-		if !(v.UnixMs(i) == m.UnixMs[i]) {
-			return false
-		}
-	}
-	if v.ValuesLength() != len(m.Values) {
-		return false
-	}
-	for i := range v.ValuesLength() {
-		if !(sameDouble(v.Values(i), m.Values[i])) {
-			return false
-		}
-	}
-	return true
-}
-
-func flatBuildNotice(m *plain.Notice, b *FlatBuilder) flatbuffers.UOffsetT {
-	atTitle := b.CreateString(m.Title)
-	atPart := flatBuildNoticePart(&m.Part, b)
-	markParts := b.mark()
-	for i := range m.Parts {
-		b.push(flatBuildNoticePart(&m.Parts[i], b))
-	}
-	flatmsg.NoticeStartPartsVector(b.Builder, len(m.Parts))
-	atParts := b.vector(markParts)
-	flatmsg.NoticeStart(b.Builder)
-	flatmsg.NoticeAddSerial(b.Builder, m.Serial)
-	flatmsg.NoticeAddTitle(b.Builder, atTitle)
-	flatmsg.NoticeAddPart(b.Builder, atPart)
-	flatmsg.NoticeAddParts(b.Builder, atParts)
-	return flatmsg.NoticeEnd(b.Builder)
-}
-
-func flatToNotice(v *flatmsg.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	m.Serial = v.Serial()
-	m.Title = string(v.Title())
-	{
-		var part flatmsg.NoticePart
-		if v.Part(&part) != nil {
-			flatToNoticePart(&part, &m.Part)
-		}
-	}
-	m.Parts = make([]plain.NoticePart, v.PartsLength())
-	{
-		var part flatmsg.NoticePart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			flatToNoticePart(&part, &m.Parts[i])
-		}
-	}
-}
-
-func flatReadNotice(v *flatmsg.Notice) (sum uint64) {
-	sum += uint64(v.Serial())
-	sum += Text(v.Title())
-	{
-		var part flatmsg.NoticePart
-		if v.Part(&part) != nil {
-			sum += flatReadNoticePart(&part)
-		}
-	}
-	sum += uint64(v.PartsLength())
-	{
-		var part flatmsg.NoticePart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			sum += flatReadNoticePart(&part)
-		}
-	}
-	return sum
-}
-
-func flatMatchNotice(v *flatmsg.Notice, m *plain.Notice) bool {
-	if !(v.Serial() == m.Serial) {
-		return false
-	}
-	if !(string(v.Title()) == m.Title) {
-		return false
-	}
-	{
-		var part flatmsg.NoticePart
-		if v.Part(&part) != nil {
-			if !flatMatchNoticePart(&part, &m.Part) {
-				return false
-			}
-		}
-	}
-	if v.PartsLength() != len(m.Parts) {
-		return false
-	}
-	{
-		var part flatmsg.NoticePart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			if !flatMatchNoticePart(&part, &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func flatBuildNoticePart(m *plain.NoticePart, b *FlatBuilder) flatbuffers.UOffsetT {
-	atName := b.CreateString(m.Name)
-	flatmsg.NoticePartStart(b.Builder)
-	flatmsg.NoticePartAddName(b.Builder, atName)
-	flatmsg.NoticePartAddAmount(b.Builder, m.Amount)
-	return flatmsg.NoticePartEnd(b.Builder)
-}
-
-func flatToNoticePart(v *flatmsg.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	m.Name = string(v.Name())
-	m.Amount = v.Amount()
-}
-
-func flatReadNoticePart(v *flatmsg.NoticePart) (sum uint64) {
-	sum += Text(v.Name())
-	sum += uint64(v.Amount())
-	return sum
-}
-
-func flatMatchNoticePart(v *flatmsg.NoticePart, m *plain.NoticePart) bool {
-	if !(string(v.Name()) == m.Name) {
-		return false
-	}
-	if !(v.Amount() == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func flatBuildNoticeNew(m *plain.NoticeNew, b *FlatBuilder) flatbuffers.UOffsetT {
-	atTitle := b.CreateString(m.Title)
-	atPart := flatBuildNoticeNewPart(&m.Part, b)
-	markParts := b.mark()
-	for i := range m.Parts {
-		b.push(flatBuildNoticeNewPart(&m.Parts[i], b))
-	}
-	flatmsg.NoticeNewStartPartsVector(b.Builder, len(m.Parts))
-	atParts := b.vector(markParts)
-	atNote := b.CreateString(m.Note)
-	markTags := b.mark()
-	for i := range m.Tags {
-		b.push(b.CreateString(m.Tags[i]))
-	}
-	flatmsg.NoticeNewStartTagsVector(b.Builder, len(m.Tags))
-	atTags := b.vector(markTags)
-	flatmsg.NoticeNewStart(b.Builder)
-	flatmsg.NoticeNewAddSerial(b.Builder, m.Serial)
-	flatmsg.NoticeNewAddTitle(b.Builder, atTitle)
-	flatmsg.NoticeNewAddPart(b.Builder, atPart)
-	flatmsg.NoticeNewAddParts(b.Builder, atParts)
-	flatmsg.NoticeNewAddNote(b.Builder, atNote)
-	flatmsg.NoticeNewAddTags(b.Builder, atTags)
-	return flatmsg.NoticeNewEnd(b.Builder)
-}
-
-func flatToNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	m.Serial = v.Serial()
-	m.Title = string(v.Title())
-	{
-		var part flatmsg.NoticeNewPart
-		if v.Part(&part) != nil {
-			flatToNoticeNewPart(&part, &m.Part)
-		}
-	}
-	m.Parts = make([]plain.NoticeNewPart, v.PartsLength())
-	{
-		var part flatmsg.NoticeNewPart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			flatToNoticeNewPart(&part, &m.Parts[i])
-		}
-	}
-	m.Note = string(v.Note())
-	m.Tags = make([]string, v.TagsLength())
-	for i := range v.TagsLength() {
-		m.Tags[i] = string(v.Tags(i))
-	}
-}
-
-func flatReadNoticeNew(v *flatmsg.NoticeNew) (sum uint64) {
-	sum += uint64(v.Serial())
-	sum += Text(v.Title())
-	{
-		var part flatmsg.NoticeNewPart
-		if v.Part(&part) != nil {
-			sum += flatReadNoticeNewPart(&part)
-		}
-	}
-	sum += uint64(v.PartsLength())
-	{
-		var part flatmsg.NoticeNewPart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			sum += flatReadNoticeNewPart(&part)
-		}
-	}
-	sum += Text(v.Note())
-	sum += uint64(v.TagsLength())
-	for i := range v.TagsLength() {
-		sum += Text(v.Tags(i))
-	}
-	return sum
-}
-
-func flatMatchNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) bool {
-	if !(v.Serial() == m.Serial) {
-		return false
-	}
-	if !(string(v.Title()) == m.Title) {
-		return false
-	}
-	{
-		var part flatmsg.NoticeNewPart
-		if v.Part(&part) != nil {
-			if !flatMatchNoticeNewPart(&part, &m.Part) {
-				return false
-			}
-		}
-	}
-	if v.PartsLength() != len(m.Parts) {
-		return false
-	}
-	{
-		var part flatmsg.NoticeNewPart
-		for i := range v.PartsLength() {
-			v.Parts(&part, i)
-			if !flatMatchNoticeNewPart(&part, &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(string(v.Note()) == m.Note) {
-		return false
-	}
-	if v.TagsLength() != len(m.Tags) {
-		return false
-	}
-	for i := range v.TagsLength() {
-		if !(string(v.Tags(i)) == m.Tags[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func flatBuildNoticeNewPart(m *plain.NoticeNewPart, b *FlatBuilder) flatbuffers.UOffsetT {
-	atName := b.CreateString(m.Name)
-	atUnit := b.CreateString(m.Unit)
-	flatmsg.NoticeNewPartStart(b.Builder)
-	flatmsg.NoticeNewPartAddName(b.Builder, atName)
-	flatmsg.NoticeNewPartAddAmount(b.Builder, m.Amount)
-	flatmsg.NoticeNewPartAddUnit(b.Builder, atUnit)
-	return flatmsg.NoticeNewPartEnd(b.Builder)
-}
-
-func flatToNoticeNewPart(v *flatmsg.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	m.Name = string(v.Name())
-	m.Amount = v.Amount()
-	m.Unit = string(v.Unit())
-}
-
-func flatReadNoticeNewPart(v *flatmsg.NoticeNewPart) (sum uint64) {
-	sum += Text(v.Name())
-	sum += uint64(v.Amount())
-	sum += Text(v.Unit())
-	return sum
-}
-
-func flatMatchNoticeNewPart(v *flatmsg.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if !(string(v.Name()) == m.Name) {
-		return false
-	}
-	if !(v.Amount() == m.Amount) {
-		return false
-	}
-	if !(string(v.Unit()) == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
@@ -819,122 +437,6 @@ func flatReadOrder(v *flatmsg.Order) (sum uint64) {
 	return sum
 }
 
-func flatMatchOrder(v *flatmsg.Order, m *plain.Order) bool {
-	if !(v.Serial() == m.Serial) {
-		return false
-	}
-	if !(string(v.Reference()) == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status()) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs() == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.WithPaidUnixMs()) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.PaidUnixMs() == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	{
-		var part flatmsg.Customer
-		if v.Customer(&part) != nil {
-			if !flatMatchCustomer(&part, &m.Customer) {
-				return false
-			}
-		}
-	}
-	{
-		var part flatmsg.Address
-		if v.ShipTo(&part) != nil {
-			if !flatMatchAddress(&part, &m.ShipTo) {
-				return false
-			}
-		}
-	}
-	{
-		var part flatmsg.Address
-		has := v.BillTo(&part) != nil
-		if (has) != (m.BillTo != nil) {
-			return false
-		}
-		if m.BillTo != nil {
-			if !flatMatchAddress(&part, m.BillTo) {
-				return false
-			}
-		}
-	}
-	if v.ItemsLength() != len(m.Items) {
-		return false
-	}
-	{
-		var part flatmsg.LineItem
-		for i := range v.ItemsLength() {
-			v.Items(&part, i)
-			if !flatMatchLineItem(&part, &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	{
-		var part flatmsg.Money
-		if v.Total(&part) != nil {
-			if !flatMatchMoney(&part, &m.Total) {
-				return false
-			}
-		}
-	}
-	{
-		x := v.Coupon()
-		if (x != nil) != (m.Coupon != nil) {
-			return false
-		}
-		if m.Coupon != nil {
-			if !(string(x) == *m.Coupon) {
-				return false
-			}
-		}
-	}
-	if v.LabelsLength() != len(m.Labels) {
-		return false
-	}
-	{
-		var entry flatmsg.OrderLabelsEntry
-		for i := range v.LabelsLength() {
-			v.Labels(&entry, i)
-			y, ok := m.Labels[string(entry.Key())]
-			if !ok {
-				return false
-			}
-			if !(string(entry.Value()) == y) {
-				return false
-			}
-		}
-	}
-	if !(string(v.Note()) == m.Note) {
-		return false
-	}
-	if v.TagsLength() != len(m.Tags) {
-		return false
-	}
-	for i := range v.TagsLength() {
-		if !(string(v.Tags(i)) == m.Tags[i]) {
-			return false
-		}
-	}
-	if !(bytes.Equal(v.SignatureBytes(), m.Signature)) {
-		return false
-	}
-	if !(v.Gift() == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func flatBuildMoney(m *plain.Money, b *FlatBuilder) flatbuffers.UOffsetT {
 	atCurrency := b.CreateString(m.Currency)
 	flatmsg.MoneyStart(b.Builder)
@@ -953,16 +455,6 @@ func flatReadMoney(v *flatmsg.Money) (sum uint64) {
 	sum += Text(v.Currency())
 	sum += uint64(v.MinorUnits())
 	return sum
-}
-
-func flatMatchMoney(v *flatmsg.Money, m *plain.Money) bool {
-	if !(string(v.Currency()) == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits() == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func flatBuildCustomer(m *plain.Customer, b *FlatBuilder) flatbuffers.UOffsetT {
@@ -1013,33 +505,6 @@ func flatReadCustomer(v *flatmsg.Customer) (sum uint64) {
 	return sum
 }
 
-func flatMatchCustomer(v *flatmsg.Customer, m *plain.Customer) bool {
-	if !(v.Serial() == m.Serial) {
-		return false
-	}
-	if !(string(v.Name()) == m.Name) {
-		return false
-	}
-	if !(string(v.Email()) == m.Email) {
-		return false
-	}
-	{
-		x := v.Phone()
-		if (x != nil) != (m.Phone != nil) {
-			return false
-		}
-		if m.Phone != nil {
-			if !(string(x) == *m.Phone) {
-				return false
-			}
-		}
-	}
-	if !(v.Verified() == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func flatBuildAddress(m *plain.Address, b *FlatBuilder) flatbuffers.UOffsetT {
 	atStreet := b.CreateString(m.Street)
 	atCity := b.CreateString(m.City)
@@ -1067,22 +532,6 @@ func flatReadAddress(v *flatmsg.Address) (sum uint64) {
 	sum += Text(v.PostalCode())
 	sum += Text(v.Country())
 	return sum
-}
-
-func flatMatchAddress(v *flatmsg.Address, m *plain.Address) bool {
-	if !(string(v.Street()) == m.Street) {
-		return false
-	}
-	if !(string(v.City()) == m.City) {
-		return false
-	}
-	if !(string(v.PostalCode()) == m.PostalCode) {
-		return false
-	}
-	if !(string(v.Country()) == m.Country) {
-		return false
-	}
-	return true
 }
 
 func flatBuildLineItem(m *plain.LineItem, b *FlatBuilder) flatbuffers.UOffsetT {
@@ -1138,38 +587,6 @@ func flatReadLineItem(v *flatmsg.LineItem) (sum uint64) {
 	return sum
 }
 
-func flatMatchLineItem(v *flatmsg.LineItem, m *plain.LineItem) bool {
-	if !(string(v.Sku()) == m.Sku) {
-		return false
-	}
-	if !(string(v.Title()) == m.Title) {
-		return false
-	}
-	if !(v.Quantity() == m.Quantity) {
-		return false
-	}
-	{
-		var part flatmsg.Money
-		if v.UnitPrice(&part) != nil {
-			if !flatMatchMoney(&part, &m.UnitPrice) {
-				return false
-			}
-		}
-	}
-	if !(sameDouble(v.TaxRate(), m.TaxRate)) {
-		return false
-	}
-	if (v.WithDiscountPercent()) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(v.DiscountPercent() == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func flatBuildTiny(m *plain.Tiny, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.TinyStart(b.Builder)
 	flatmsg.TinyAddSerial(b.Builder, m.Serial)
@@ -1192,19 +609,6 @@ func flatReadTiny(v *flatmsg.Tiny) (sum uint64) {
 	return sum
 }
 
-func flatMatchTiny(v *flatmsg.Tiny, m *plain.Tiny) bool {
-	if !(v.Serial() == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value(), m.Value)) {
-		return false
-	}
-	if !(v.Valid() == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func flatSomeBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Message())
 	{
@@ -1225,10 +629,6 @@ func flatUseBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (uint64, error) 
 	return flatReadBenchmark(v), nil
 }
 
-func flatSameBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(flatMatchBenchmark(v, m)), nil
-}
-
 func flatSomeBlob(v *flatmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.DataBytes())
 	return sum, nil
@@ -1237,10 +637,6 @@ func flatSomeBlob(v *flatmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder) { b.Finish(flatBuildBlob(m, b)) }
 
 func flatUseBlob(v *flatmsg.Blob, _ *plain.Blob) (uint64, error) { return flatReadBlob(v), nil }
-
-func flatSameBlob(v *flatmsg.Blob, m *plain.Blob) (uint64, error) {
-	return bit(flatMatchBlob(v, m)), nil
-}
 
 func flatSomeMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series())
@@ -1251,56 +647,6 @@ func flatBuildRootMetrics(m *plain.Metrics, b *FlatBuilder) { b.Finish(flatBuild
 
 func flatUseMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (uint64, error) {
 	return flatReadMetrics(v), nil
-}
-
-func flatSameMetrics(v *flatmsg.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(flatMatchMetrics(v, m)), nil
-}
-
-func flatSomeNotice(v *flatmsg.Notice, _ *plain.Notice) (sum uint64, err error) {
-	sum += Text(v.Title())
-	{
-		var part flatmsg.NoticePart
-		if v.Part(&part) != nil {
-			{
-				v := &part
-				sum += uint64(v.Amount())
-			}
-		}
-	}
-	return sum, nil
-}
-
-func flatBuildRootNotice(m *plain.Notice, b *FlatBuilder) { b.Finish(flatBuildNotice(m, b)) }
-
-func flatUseNotice(v *flatmsg.Notice, _ *plain.Notice) (uint64, error) { return flatReadNotice(v), nil }
-
-func flatSameNotice(v *flatmsg.Notice, m *plain.Notice) (uint64, error) {
-	return bit(flatMatchNotice(v, m)), nil
-}
-
-func flatSomeNoticeNew(v *flatmsg.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	sum += Text(v.Title())
-	{
-		var part flatmsg.NoticeNewPart
-		if v.Part(&part) != nil {
-			{
-				v := &part
-				sum += Text(v.Unit())
-			}
-		}
-	}
-	return sum, nil
-}
-
-func flatBuildRootNoticeNew(m *plain.NoticeNew, b *FlatBuilder) { b.Finish(flatBuildNoticeNew(m, b)) }
-
-func flatUseNoticeNew(v *flatmsg.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return flatReadNoticeNew(v), nil
-}
-
-func flatSameNoticeNew(v *flatmsg.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(flatMatchNoticeNew(v, m)), nil
 }
 
 func flatSomeOrder(v *flatmsg.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1321,10 +667,6 @@ func flatBuildRootOrder(m *plain.Order, b *FlatBuilder) { b.Finish(flatBuildOrde
 
 func flatUseOrder(v *flatmsg.Order, _ *plain.Order) (uint64, error) { return flatReadOrder(v), nil }
 
-func flatSameOrder(v *flatmsg.Order, m *plain.Order) (uint64, error) {
-	return bit(flatMatchOrder(v, m)), nil
-}
-
 func flatSomeTiny(v *flatmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial())
 	return sum, nil
@@ -1333,7 +675,3 @@ func flatSomeTiny(v *flatmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder) { b.Finish(flatBuildTiny(m, b)) }
 
 func flatUseTiny(v *flatmsg.Tiny, _ *plain.Tiny) (uint64, error) { return flatReadTiny(v), nil }
-
-func flatSameTiny(v *flatmsg.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(flatMatchTiny(v, m)), nil
-}

@@ -4,7 +4,6 @@ package bind
 
 import (
 	"buf.build/go/hyperpb"
-	"bytes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"math"
 	"postage/stage/encode/internal/plain"
@@ -70,33 +69,6 @@ func (f *hyperBenchmark) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperBenchmark) match(v protoreflect.Message, m *plain.Benchmark) bool {
-	if !(v.Get(f.Message).String() == m.Message) {
-		return false
-	}
-	if !f.inEmbedded.match(v.Get(f.Embedded).Message(), &m.Embedded) {
-		return false
-	}
-	if !f.inEmbeddedMap.match(v.Get(f.EmbeddedMap).Message(), &m.EmbeddedMap) {
-		return false
-	}
-	if !f.inEnumMessage.match(v.Get(f.EnumMessage).Message(), &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Get(f.Repeated).List()
-		if list.Len() != len(m.Repeated) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inRepeated.match(list.Get(i).Message(), &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 type hyperEmbeddedMessage struct {
 	EmbeddedData protoreflect.FieldDescriptor
 }
@@ -119,13 +91,6 @@ func (f *hyperEmbeddedMessage) to(v protoreflect.Message, m *plain.EmbeddedMessa
 func (f *hyperEmbeddedMessage) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.EmbeddedData).Bytes())
 	return sum
-}
-
-func (f *hyperEmbeddedMessage) match(v protoreflect.Message, m *plain.EmbeddedMessage) bool {
-	if !(bytes.Equal(v.Get(f.EmbeddedData).Bytes(), m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 type hyperMap struct {
@@ -167,25 +132,6 @@ func (f *hyperMap) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperMap) match(v protoreflect.Message, m *plain.Map) bool {
-	{
-		all := v.Get(f.BuiltMap).Map()
-		if all.Len() != len(m.BuiltMap) {
-			return false
-		}
-		for k, x := range all.Range {
-			y, ok := m.BuiltMap[k.String()]
-			if !ok {
-				return false
-			}
-			if !(sameDouble(x.Float(), y)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 type hyperEnumMessage struct {
 	Message  protoreflect.FieldDescriptor
 	Embedded protoreflect.FieldDescriptor
@@ -214,16 +160,6 @@ func (f *hyperEnumMessage) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperEnumMessage) match(v protoreflect.Message, m *plain.EnumMessage) bool {
-	if !(v.Get(f.Message).String() == m.Message) {
-		return false
-	}
-	if !(int32(v.Get(f.Embedded).Enum()) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 type hyperBlob struct {
 	Data protoreflect.FieldDescriptor
 }
@@ -246,13 +182,6 @@ func (f *hyperBlob) to(v protoreflect.Message, m *plain.Blob) {
 func (f *hyperBlob) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Data).Bytes())
 	return sum
-}
-
-func (f *hyperBlob) match(v protoreflect.Message, m *plain.Blob) bool {
-	if !(bytes.Equal(v.Get(f.Data).Bytes(), m.Data)) {
-		return false
-	}
-	return true
 }
 
 type hyperMetrics struct {
@@ -309,304 +238,6 @@ func (f *hyperMetrics) read(v protoreflect.Message) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func (f *hyperMetrics) match(v protoreflect.Message, m *plain.Metrics) bool {
-	if !(v.Get(f.Series).String() == m.Series) {
-		return false
-	}
-	{
-		list := v.Get(f.UnixMs).List()
-		if list.Len() != len(m.UnixMs) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(list.Get(i).Int() == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Get(f.Values).List()
-		if list.Len() != len(m.Values) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(sameDouble(list.Get(i).Float(), m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-type hyperNotice struct {
-	Serial  protoreflect.FieldDescriptor
-	Title   protoreflect.FieldDescriptor
-	Part    protoreflect.FieldDescriptor
-	inPart  *hyperNoticePart
-	Parts   protoreflect.FieldDescriptor
-	inParts *hyperNoticePart
-}
-
-func hyperFieldsNotice(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNotice {
-	if f, ok := kept[md.FullName()].(*hyperNotice); ok {
-		return f
-	}
-	f := new(hyperNotice)
-	kept[md.FullName()] = f
-	f.Serial = md.Fields().ByNumber(1)
-	f.Title = md.Fields().ByNumber(2)
-	f.Part = md.Fields().ByNumber(3)
-	f.inPart = hyperFieldsNoticePart(f.Part.Message(), kept)
-	f.Parts = md.Fields().ByNumber(4)
-	f.inParts = hyperFieldsNoticePart(f.Parts.Message(), kept)
-	return f
-}
-
-func (f *hyperNotice) to(v protoreflect.Message, m *plain.Notice) {
-	*m = plain.Notice{}
-	m.Serial = v.Get(f.Serial).Uint()
-	m.Title = v.Get(f.Title).String()
-	f.inPart.to(v.Get(f.Part).Message(), &m.Part)
-	{
-		list := v.Get(f.Parts).List()
-		m.Parts = make([]plain.NoticePart, list.Len())
-		for i := range list.Len() {
-			f.inParts.to(list.Get(i).Message(), &m.Parts[i])
-		}
-	}
-}
-
-func (f *hyperNotice) read(v protoreflect.Message) (sum uint64) {
-	sum += uint64(v.Get(f.Serial).Uint())
-	sum += Text(v.Get(f.Title).String())
-	sum += f.inPart.read(v.Get(f.Part).Message())
-	{
-		list := v.Get(f.Parts).List()
-		sum += uint64(list.Len())
-		for i := range list.Len() {
-			sum += f.inParts.read(list.Get(i).Message())
-		}
-	}
-	return sum
-}
-
-func (f *hyperNotice) match(v protoreflect.Message, m *plain.Notice) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Title).String() == m.Title) {
-		return false
-	}
-	if !f.inPart.match(v.Get(f.Part).Message(), &m.Part) {
-		return false
-	}
-	{
-		list := v.Get(f.Parts).List()
-		if list.Len() != len(m.Parts) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inParts.match(list.Get(i).Message(), &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-type hyperNoticePart struct {
-	Name   protoreflect.FieldDescriptor
-	Amount protoreflect.FieldDescriptor
-}
-
-func hyperFieldsNoticePart(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticePart {
-	if f, ok := kept[md.FullName()].(*hyperNoticePart); ok {
-		return f
-	}
-	f := new(hyperNoticePart)
-	kept[md.FullName()] = f
-	f.Name = md.Fields().ByNumber(1)
-	f.Amount = md.Fields().ByNumber(2)
-	return f
-}
-
-func (f *hyperNoticePart) to(v protoreflect.Message, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	m.Name = v.Get(f.Name).String()
-	m.Amount = v.Get(f.Amount).Int()
-}
-
-func (f *hyperNoticePart) read(v protoreflect.Message) (sum uint64) {
-	sum += Text(v.Get(f.Name).String())
-	sum += uint64(v.Get(f.Amount).Int())
-	return sum
-}
-
-func (f *hyperNoticePart) match(v protoreflect.Message, m *plain.NoticePart) bool {
-	if !(v.Get(f.Name).String() == m.Name) {
-		return false
-	}
-	if !(v.Get(f.Amount).Int() == m.Amount) {
-		return false
-	}
-	return true
-}
-
-type hyperNoticeNew struct {
-	Serial  protoreflect.FieldDescriptor
-	Title   protoreflect.FieldDescriptor
-	Part    protoreflect.FieldDescriptor
-	inPart  *hyperNoticeNewPart
-	Parts   protoreflect.FieldDescriptor
-	inParts *hyperNoticeNewPart
-	Note    protoreflect.FieldDescriptor
-	Tags    protoreflect.FieldDescriptor
-}
-
-func hyperFieldsNoticeNew(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticeNew {
-	if f, ok := kept[md.FullName()].(*hyperNoticeNew); ok {
-		return f
-	}
-	f := new(hyperNoticeNew)
-	kept[md.FullName()] = f
-	f.Serial = md.Fields().ByNumber(1)
-	f.Title = md.Fields().ByNumber(2)
-	f.Part = md.Fields().ByNumber(3)
-	f.inPart = hyperFieldsNoticeNewPart(f.Part.Message(), kept)
-	f.Parts = md.Fields().ByNumber(4)
-	f.inParts = hyperFieldsNoticeNewPart(f.Parts.Message(), kept)
-	f.Note = md.Fields().ByNumber(5)
-	f.Tags = md.Fields().ByNumber(6)
-	return f
-}
-
-func (f *hyperNoticeNew) to(v protoreflect.Message, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	m.Serial = v.Get(f.Serial).Uint()
-	m.Title = v.Get(f.Title).String()
-	f.inPart.to(v.Get(f.Part).Message(), &m.Part)
-	{
-		list := v.Get(f.Parts).List()
-		m.Parts = make([]plain.NoticeNewPart, list.Len())
-		for i := range list.Len() {
-			f.inParts.to(list.Get(i).Message(), &m.Parts[i])
-		}
-	}
-	m.Note = v.Get(f.Note).String()
-	{
-		list := v.Get(f.Tags).List()
-		m.Tags = make([]string, list.Len())
-		for i := range list.Len() {
-			m.Tags[i] = list.Get(i).String()
-		}
-	}
-}
-
-func (f *hyperNoticeNew) read(v protoreflect.Message) (sum uint64) {
-	sum += uint64(v.Get(f.Serial).Uint())
-	sum += Text(v.Get(f.Title).String())
-	sum += f.inPart.read(v.Get(f.Part).Message())
-	{
-		list := v.Get(f.Parts).List()
-		sum += uint64(list.Len())
-		for i := range list.Len() {
-			sum += f.inParts.read(list.Get(i).Message())
-		}
-	}
-	sum += Text(v.Get(f.Note).String())
-	{
-		list := v.Get(f.Tags).List()
-		sum += uint64(list.Len())
-		for i := range list.Len() {
-			sum += Text(list.Get(i).String())
-		}
-	}
-	return sum
-}
-
-func (f *hyperNoticeNew) match(v protoreflect.Message, m *plain.NoticeNew) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Title).String() == m.Title) {
-		return false
-	}
-	if !f.inPart.match(v.Get(f.Part).Message(), &m.Part) {
-		return false
-	}
-	{
-		list := v.Get(f.Parts).List()
-		if list.Len() != len(m.Parts) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inParts.match(list.Get(i).Message(), &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.Get(f.Note).String() == m.Note) {
-		return false
-	}
-	{
-		list := v.Get(f.Tags).List()
-		if list.Len() != len(m.Tags) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(list.Get(i).String() == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-type hyperNoticeNewPart struct {
-	Name   protoreflect.FieldDescriptor
-	Amount protoreflect.FieldDescriptor
-	Unit   protoreflect.FieldDescriptor
-}
-
-func hyperFieldsNoticeNewPart(md protoreflect.MessageDescriptor, kept map[protoreflect.FullName]any) *hyperNoticeNewPart {
-	if f, ok := kept[md.FullName()].(*hyperNoticeNewPart); ok {
-		return f
-	}
-	f := new(hyperNoticeNewPart)
-	kept[md.FullName()] = f
-	f.Name = md.Fields().ByNumber(1)
-	f.Amount = md.Fields().ByNumber(2)
-	f.Unit = md.Fields().ByNumber(3)
-	return f
-}
-
-func (f *hyperNoticeNewPart) to(v protoreflect.Message, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	m.Name = v.Get(f.Name).String()
-	m.Amount = v.Get(f.Amount).Int()
-	m.Unit = v.Get(f.Unit).String()
-}
-
-func (f *hyperNoticeNewPart) read(v protoreflect.Message) (sum uint64) {
-	sum += Text(v.Get(f.Name).String())
-	sum += uint64(v.Get(f.Amount).Int())
-	sum += Text(v.Get(f.Unit).String())
-	return sum
-}
-
-func (f *hyperNoticeNewPart) match(v protoreflect.Message, m *plain.NoticeNewPart) bool {
-	if !(v.Get(f.Name).String() == m.Name) {
-		return false
-	}
-	if !(v.Get(f.Amount).Int() == m.Amount) {
-		return false
-	}
-	if !(v.Get(f.Unit).String() == m.Unit) {
-		return false
-	}
-	return true
 }
 
 type hyperOrder struct {
@@ -760,101 +391,6 @@ func (f *hyperOrder) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperOrder) match(v protoreflect.Message, m *plain.Order) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Reference).String() == m.Reference) {
-		return false
-	}
-	if !(int32(v.Get(f.Status).Enum()) == int32(m.Status)) {
-		return false
-	}
-	if !(v.Get(f.CreatedUnixMs).Int() == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.Has(f.PaidUnixMs)) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.Get(f.PaidUnixMs).Int() == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !f.inCustomer.match(v.Get(f.Customer).Message(), &m.Customer) {
-		return false
-	}
-	if !f.inShipTo.match(v.Get(f.ShipTo).Message(), &m.ShipTo) {
-		return false
-	}
-	if (v.Has(f.BillTo)) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !f.inBillTo.match(v.Get(f.BillTo).Message(), m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Get(f.Items).List()
-		if list.Len() != len(m.Items) {
-			return false
-		}
-		for i := range list.Len() {
-			if !f.inItems.match(list.Get(i).Message(), &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !f.inTotal.match(v.Get(f.Total).Message(), &m.Total) {
-		return false
-	}
-	if (v.Has(f.Coupon)) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(v.Get(f.Coupon).String() == *m.Coupon) {
-			return false
-		}
-	}
-	{
-		all := v.Get(f.Labels).Map()
-		if all.Len() != len(m.Labels) {
-			return false
-		}
-		for k, x := range all.Range {
-			y, ok := m.Labels[k.String()]
-			if !ok {
-				return false
-			}
-			if !(x.String() == y) {
-				return false
-			}
-		}
-	}
-	if !(v.Get(f.Note).String() == m.Note) {
-		return false
-	}
-	{
-		list := v.Get(f.Tags).List()
-		if list.Len() != len(m.Tags) {
-			return false
-		}
-		for i := range list.Len() {
-			if !(list.Get(i).String() == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Get(f.Signature).Bytes(), m.Signature)) {
-		return false
-	}
-	if !(v.Get(f.Gift).Bool() == m.Gift) {
-		return false
-	}
-	return true
-}
-
 type hyperMoney struct {
 	Currency   protoreflect.FieldDescriptor
 	MinorUnits protoreflect.FieldDescriptor
@@ -881,16 +417,6 @@ func (f *hyperMoney) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Currency).String())
 	sum += uint64(v.Get(f.MinorUnits).Int())
 	return sum
-}
-
-func (f *hyperMoney) match(v protoreflect.Message, m *plain.Money) bool {
-	if !(v.Get(f.Currency).String() == m.Currency) {
-		return false
-	}
-	if !(v.Get(f.MinorUnits).Int() == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 type hyperCustomer struct {
@@ -939,30 +465,6 @@ func (f *hyperCustomer) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperCustomer) match(v protoreflect.Message, m *plain.Customer) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(v.Get(f.Name).String() == m.Name) {
-		return false
-	}
-	if !(v.Get(f.Email).String() == m.Email) {
-		return false
-	}
-	if (v.Has(f.Phone)) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(v.Get(f.Phone).String() == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Get(f.Verified).Bool() == m.Verified) {
-		return false
-	}
-	return true
-}
-
 type hyperAddress struct {
 	Street     protoreflect.FieldDescriptor
 	City       protoreflect.FieldDescriptor
@@ -997,22 +499,6 @@ func (f *hyperAddress) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.PostalCode).String())
 	sum += Text(v.Get(f.Country).String())
 	return sum
-}
-
-func (f *hyperAddress) match(v protoreflect.Message, m *plain.Address) bool {
-	if !(v.Get(f.Street).String() == m.Street) {
-		return false
-	}
-	if !(v.Get(f.City).String() == m.City) {
-		return false
-	}
-	if !(v.Get(f.PostalCode).String() == m.PostalCode) {
-		return false
-	}
-	if !(v.Get(f.Country).String() == m.Country) {
-		return false
-	}
-	return true
 }
 
 type hyperLineItem struct {
@@ -1067,33 +553,6 @@ func (f *hyperLineItem) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperLineItem) match(v protoreflect.Message, m *plain.LineItem) bool {
-	if !(v.Get(f.Sku).String() == m.Sku) {
-		return false
-	}
-	if !(v.Get(f.Title).String() == m.Title) {
-		return false
-	}
-	if !(uint32(v.Get(f.Quantity).Uint()) == m.Quantity) {
-		return false
-	}
-	if !f.inUnitPrice.match(v.Get(f.UnitPrice).Message(), &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.Get(f.TaxRate).Float(), m.TaxRate)) {
-		return false
-	}
-	if (v.Has(f.DiscountPercent)) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(int32(v.Get(f.DiscountPercent).Int()) == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 type hyperTiny struct {
 	Serial protoreflect.FieldDescriptor
 	Value  protoreflect.FieldDescriptor
@@ -1126,19 +585,6 @@ func (f *hyperTiny) read(v protoreflect.Message) (sum uint64) {
 	return sum
 }
 
-func (f *hyperTiny) match(v protoreflect.Message, m *plain.Tiny) bool {
-	if !(v.Get(f.Serial).Uint() == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Get(f.Value).Float(), m.Value)) {
-		return false
-	}
-	if !(v.Get(f.Valid).Bool() == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func (f *hyperBenchmark) some(v protoreflect.Message, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Get(f.Message).String())
 	{
@@ -1155,7 +601,6 @@ func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark,
 		To:   func(v *hyperpb.Message, m *plain.Benchmark) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Benchmark) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -1170,7 +615,6 @@ func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.M
 		To:   func(v *hyperpb.Message, m *plain.Blob) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Blob) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -1185,47 +629,6 @@ func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyp
 		To:   func(v *hyperpb.Message, m *plain.Metrics) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Metrics) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return bit(f.match(v, m)), nil },
-	}
-}
-
-func (f *hyperNotice) some(v protoreflect.Message, _ *plain.Notice) (sum uint64, err error) {
-	sum += Text(v.Get(f.Title).String())
-	{
-		v := v.Get(f.Part).Message()
-		f := f.inPart
-		sum += uint64(v.Get(f.Amount).Int())
-	}
-	return sum, nil
-}
-
-func hyperFormNotice(md protoreflect.MessageDescriptor) Form[plain.Notice, hyperpb.Message] {
-	f := hyperFieldsNotice(md, map[protoreflect.FullName]any{})
-	return Form[plain.Notice, hyperpb.Message]{
-		To:   func(v *hyperpb.Message, m *plain.Notice) error { f.to(v, m); return nil },
-		Read: func(v *hyperpb.Message, _ *plain.Notice) (uint64, error) { return f.read(v), nil },
-		Some: func(v *hyperpb.Message, m *plain.Notice) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Notice) (uint64, error) { return bit(f.match(v, m)), nil },
-	}
-}
-
-func (f *hyperNoticeNew) some(v protoreflect.Message, _ *plain.NoticeNew) (sum uint64, err error) {
-	sum += Text(v.Get(f.Title).String())
-	{
-		v := v.Get(f.Part).Message()
-		f := f.inPart
-		sum += Text(v.Get(f.Unit).String())
-	}
-	return sum, nil
-}
-
-func hyperFormNoticeNew(md protoreflect.MessageDescriptor) Form[plain.NoticeNew, hyperpb.Message] {
-	f := hyperFieldsNoticeNew(md, map[protoreflect.FullName]any{})
-	return Form[plain.NoticeNew, hyperpb.Message]{
-		To:   func(v *hyperpb.Message, m *plain.NoticeNew) error { f.to(v, m); return nil },
-		Read: func(v *hyperpb.Message, _ *plain.NoticeNew) (uint64, error) { return f.read(v), nil },
-		Some: func(v *hyperpb.Message, m *plain.NoticeNew) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.NoticeNew) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -1245,7 +648,6 @@ func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb
 		To:   func(v *hyperpb.Message, m *plain.Order) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Order) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }
 
@@ -1260,6 +662,5 @@ func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.M
 		To:   func(v *hyperpb.Message, m *plain.Tiny) error { f.to(v, m); return nil },
 		Read: func(v *hyperpb.Message, _ *plain.Tiny) (uint64, error) { return f.read(v), nil },
 		Some: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return f.some(v, m) },
-		Same: func(v *hyperpb.Message, m *plain.Tiny) (uint64, error) { return bit(f.match(v, m)), nil },
 	}
 }

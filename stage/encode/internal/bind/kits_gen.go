@@ -5,7 +5,6 @@ package bind
 import (
 	"capnproto.org/go/capnp/v3"
 	flatbuffers "github.com/google/flatbuffers/go"
-	mus "github.com/mus-format/mus-go"
 	"postage/stage/encode/internal/capnmsg"
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
@@ -29,7 +28,6 @@ type BenchmarkKit struct {
 	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
 	FromPool    func() *pbpool.Benchmark
 	Easyproto   Easyproto[plain.Benchmark]
-	Mus         mus.Serializer[plain.Benchmark]
 	Hyperpb     Hyperpb[plain.Benchmark]
 	Capnp       Capnp[plain.Benchmark, capnmsg.Benchmark]
 	Flatbuffers Flatbuffers[plain.Benchmark, flatmsg.Benchmark]
@@ -44,53 +42,46 @@ func Benchmark() BenchmarkKit {
 			To:   func(v, m *plain.Benchmark) error { *m = *v; return nil },
 			Read: plainUseBenchmark,
 			Some: plainSomeBenchmark,
-			Same: plainSameBenchmark,
+			Same: func(v, m *plain.Benchmark) (uint64, error) { return bit(sameBenchmark(v, m)), nil },
 		},
 		Protobuf: Form[plain.Benchmark, pb.Benchmark]{
 			From: pbFromBenchmark,
 			To:   func(v *pb.Benchmark, m *plain.Benchmark) error { pbToBenchmark(v, m); return nil },
 			Read: pbUseBenchmark,
 			Some: pbSomeBenchmark,
-			Same: pbSameBenchmark,
 		},
 		Hooked: Form[plain.Benchmark, pbhook.Benchmark]{
 			From: pbhookFromBenchmark,
 			To:   func(v *pbhook.Benchmark, m *plain.Benchmark) error { pbhookToBenchmark(v, m); return nil },
 			Read: pbhookUseBenchmark,
 			Some: pbhookSomeBenchmark,
-			Same: pbhookSameBenchmark,
 		},
 		Pooled: Form[plain.Benchmark, pbpool.Benchmark]{
 			From: pbpoolFromBenchmark,
 			To:   func(v *pbpool.Benchmark, m *plain.Benchmark) error { pbpoolToBenchmark(v, m); return nil },
 			Read: pbpoolUseBenchmark,
 			Some: pbpoolSomeBenchmark,
-			Same: pbpoolSameBenchmark,
 		},
 		Opaque: Form[plain.Benchmark, pbopaque.Benchmark]{
 			From: pbopaqueFromBenchmark,
 			To:   func(v *pbopaque.Benchmark, m *plain.Benchmark) error { pbopaqueToBenchmark(v, m); return nil },
 			Read: pbopaqueUseBenchmark,
 			Some: pbopaqueSomeBenchmark,
-			Same: pbopaqueSameBenchmark,
 		},
 		Lazy: Form[plain.Benchmark, pblazy.Benchmark]{
 			From: pblazyFromBenchmark,
 			To:   func(v *pblazy.Benchmark, m *plain.Benchmark) error { pblazyToBenchmark(v, m); return nil },
 			Read: pblazyUseBenchmark,
 			Some: pblazySomeBenchmark,
-			Same: pblazySameBenchmark,
 		},
 		Polyglot: Form[plain.Benchmark, polymsg.Benchmark]{
 			From: polymsgFromBenchmark,
 			To:   func(v *polymsg.Benchmark, m *plain.Benchmark) error { polymsgToBenchmark(v, m); return nil },
 			Read: polymsgUseBenchmark,
 			Some: polymsgSomeBenchmark,
-			Same: polymsgSameBenchmark,
 		},
 		FromPool:  pbpool.BenchmarkFromVTPool,
 		Easyproto: Easyproto[plain.Benchmark]{Marshal: easyMarshalBenchmark, Unmarshal: easyDecodeBenchmark, UnmarshalAlias: easyDecodeAliasBenchmark},
-		Mus:       musBenchmark{},
 		Hyperpb:   Hyperpb[plain.Benchmark]{Descriptor: (*pb.Benchmark)(nil).ProtoReflect().Descriptor, Form: hyperFormBenchmark},
 		Capnp: Capnp[plain.Benchmark, capnmsg.Benchmark]{
 			Build: capnBuildRootBenchmark,
@@ -101,7 +92,6 @@ func Benchmark() BenchmarkKit {
 			To:   func(v *capnmsg.Benchmark, m *plain.Benchmark) error { return capnToBenchmark(*v, m) },
 			Read: capnUseBenchmark,
 			Some: capnSomeBenchmark,
-			Same: capnSameBenchmark,
 		},
 		Flatbuffers: Flatbuffers[plain.Benchmark, flatmsg.Benchmark]{
 			Build: flatBuildRootBenchmark,
@@ -109,7 +99,6 @@ func Benchmark() BenchmarkKit {
 			To:    func(v *flatmsg.Benchmark, m *plain.Benchmark) error { flatToBenchmark(v, m); return nil },
 			Read:  flatUseBenchmark,
 			Some:  flatSomeBenchmark,
-			Same:  flatSameBenchmark,
 		},
 	}
 }
@@ -126,7 +115,6 @@ type BlobKit struct {
 	Polyglot    Form[plain.Blob, polymsg.Blob]
 	FromPool    func() *pbpool.Blob
 	Easyproto   Easyproto[plain.Blob]
-	Mus         mus.Serializer[plain.Blob]
 	Hyperpb     Hyperpb[plain.Blob]
 	Capnp       Capnp[plain.Blob, capnmsg.Blob]
 	Flatbuffers Flatbuffers[plain.Blob, flatmsg.Blob]
@@ -141,53 +129,46 @@ func Blob() BlobKit {
 			To:   func(v, m *plain.Blob) error { *m = *v; return nil },
 			Read: plainUseBlob,
 			Some: plainSomeBlob,
-			Same: plainSameBlob,
+			Same: func(v, m *plain.Blob) (uint64, error) { return bit(sameBlob(v, m)), nil },
 		},
 		Protobuf: Form[plain.Blob, pb.Blob]{
 			From: pbFromBlob,
 			To:   func(v *pb.Blob, m *plain.Blob) error { pbToBlob(v, m); return nil },
 			Read: pbUseBlob,
 			Some: pbSomeBlob,
-			Same: pbSameBlob,
 		},
 		Hooked: Form[plain.Blob, pbhook.Blob]{
 			From: pbhookFromBlob,
 			To:   func(v *pbhook.Blob, m *plain.Blob) error { pbhookToBlob(v, m); return nil },
 			Read: pbhookUseBlob,
 			Some: pbhookSomeBlob,
-			Same: pbhookSameBlob,
 		},
 		Pooled: Form[plain.Blob, pbpool.Blob]{
 			From: pbpoolFromBlob,
 			To:   func(v *pbpool.Blob, m *plain.Blob) error { pbpoolToBlob(v, m); return nil },
 			Read: pbpoolUseBlob,
 			Some: pbpoolSomeBlob,
-			Same: pbpoolSameBlob,
 		},
 		Opaque: Form[plain.Blob, pbopaque.Blob]{
 			From: pbopaqueFromBlob,
 			To:   func(v *pbopaque.Blob, m *plain.Blob) error { pbopaqueToBlob(v, m); return nil },
 			Read: pbopaqueUseBlob,
 			Some: pbopaqueSomeBlob,
-			Same: pbopaqueSameBlob,
 		},
 		Lazy: Form[plain.Blob, pblazy.Blob]{
 			From: pblazyFromBlob,
 			To:   func(v *pblazy.Blob, m *plain.Blob) error { pblazyToBlob(v, m); return nil },
 			Read: pblazyUseBlob,
 			Some: pblazySomeBlob,
-			Same: pblazySameBlob,
 		},
 		Polyglot: Form[plain.Blob, polymsg.Blob]{
 			From: polymsgFromBlob,
 			To:   func(v *polymsg.Blob, m *plain.Blob) error { polymsgToBlob(v, m); return nil },
 			Read: polymsgUseBlob,
 			Some: polymsgSomeBlob,
-			Same: polymsgSameBlob,
 		},
 		FromPool:  pbpool.BlobFromVTPool,
 		Easyproto: Easyproto[plain.Blob]{Marshal: easyMarshalBlob, Unmarshal: easyDecodeBlob, UnmarshalAlias: easyDecodeAliasBlob},
-		Mus:       musBlob{},
 		Hyperpb:   Hyperpb[plain.Blob]{Descriptor: (*pb.Blob)(nil).ProtoReflect().Descriptor, Form: hyperFormBlob},
 		Capnp: Capnp[plain.Blob, capnmsg.Blob]{
 			Build: capnBuildRootBlob,
@@ -195,7 +176,6 @@ func Blob() BlobKit {
 			To:    func(v *capnmsg.Blob, m *plain.Blob) error { return capnToBlob(*v, m) },
 			Read:  capnUseBlob,
 			Some:  capnSomeBlob,
-			Same:  capnSameBlob,
 		},
 		Flatbuffers: Flatbuffers[plain.Blob, flatmsg.Blob]{
 			Build: flatBuildRootBlob,
@@ -203,7 +183,6 @@ func Blob() BlobKit {
 			To:    func(v *flatmsg.Blob, m *plain.Blob) error { flatToBlob(v, m); return nil },
 			Read:  flatUseBlob,
 			Some:  flatSomeBlob,
-			Same:  flatSameBlob,
 		},
 	}
 }
@@ -220,7 +199,6 @@ type MetricsKit struct {
 	Polyglot    Form[plain.Metrics, polymsg.Metrics]
 	FromPool    func() *pbpool.Metrics
 	Easyproto   Easyproto[plain.Metrics]
-	Mus         mus.Serializer[plain.Metrics]
 	Hyperpb     Hyperpb[plain.Metrics]
 	Capnp       Capnp[plain.Metrics, capnmsg.Metrics]
 	Flatbuffers Flatbuffers[plain.Metrics, flatmsg.Metrics]
@@ -235,53 +213,46 @@ func Metrics() MetricsKit {
 			To:   func(v, m *plain.Metrics) error { *m = *v; return nil },
 			Read: plainUseMetrics,
 			Some: plainSomeMetrics,
-			Same: plainSameMetrics,
+			Same: func(v, m *plain.Metrics) (uint64, error) { return bit(sameMetrics(v, m)), nil },
 		},
 		Protobuf: Form[plain.Metrics, pb.Metrics]{
 			From: pbFromMetrics,
 			To:   func(v *pb.Metrics, m *plain.Metrics) error { pbToMetrics(v, m); return nil },
 			Read: pbUseMetrics,
 			Some: pbSomeMetrics,
-			Same: pbSameMetrics,
 		},
 		Hooked: Form[plain.Metrics, pbhook.Metrics]{
 			From: pbhookFromMetrics,
 			To:   func(v *pbhook.Metrics, m *plain.Metrics) error { pbhookToMetrics(v, m); return nil },
 			Read: pbhookUseMetrics,
 			Some: pbhookSomeMetrics,
-			Same: pbhookSameMetrics,
 		},
 		Pooled: Form[plain.Metrics, pbpool.Metrics]{
 			From: pbpoolFromMetrics,
 			To:   func(v *pbpool.Metrics, m *plain.Metrics) error { pbpoolToMetrics(v, m); return nil },
 			Read: pbpoolUseMetrics,
 			Some: pbpoolSomeMetrics,
-			Same: pbpoolSameMetrics,
 		},
 		Opaque: Form[plain.Metrics, pbopaque.Metrics]{
 			From: pbopaqueFromMetrics,
 			To:   func(v *pbopaque.Metrics, m *plain.Metrics) error { pbopaqueToMetrics(v, m); return nil },
 			Read: pbopaqueUseMetrics,
 			Some: pbopaqueSomeMetrics,
-			Same: pbopaqueSameMetrics,
 		},
 		Lazy: Form[plain.Metrics, pblazy.Metrics]{
 			From: pblazyFromMetrics,
 			To:   func(v *pblazy.Metrics, m *plain.Metrics) error { pblazyToMetrics(v, m); return nil },
 			Read: pblazyUseMetrics,
 			Some: pblazySomeMetrics,
-			Same: pblazySameMetrics,
 		},
 		Polyglot: Form[plain.Metrics, polymsg.Metrics]{
 			From: polymsgFromMetrics,
 			To:   func(v *polymsg.Metrics, m *plain.Metrics) error { polymsgToMetrics(v, m); return nil },
 			Read: polymsgUseMetrics,
 			Some: polymsgSomeMetrics,
-			Same: polymsgSameMetrics,
 		},
 		FromPool:  pbpool.MetricsFromVTPool,
 		Easyproto: Easyproto[plain.Metrics]{Marshal: easyMarshalMetrics, Unmarshal: easyDecodeMetrics, UnmarshalAlias: easyDecodeAliasMetrics},
-		Mus:       musMetrics{},
 		Hyperpb:   Hyperpb[plain.Metrics]{Descriptor: (*pb.Metrics)(nil).ProtoReflect().Descriptor, Form: hyperFormMetrics},
 		Capnp: Capnp[plain.Metrics, capnmsg.Metrics]{
 			Build: capnBuildRootMetrics,
@@ -292,7 +263,6 @@ func Metrics() MetricsKit {
 			To:   func(v *capnmsg.Metrics, m *plain.Metrics) error { return capnToMetrics(*v, m) },
 			Read: capnUseMetrics,
 			Some: capnSomeMetrics,
-			Same: capnSameMetrics,
 		},
 		Flatbuffers: Flatbuffers[plain.Metrics, flatmsg.Metrics]{
 			Build: flatBuildRootMetrics,
@@ -300,201 +270,6 @@ func Metrics() MetricsKit {
 			To:    func(v *flatmsg.Metrics, m *plain.Metrics) error { flatToMetrics(v, m); return nil },
 			Read:  flatUseMetrics,
 			Some:  flatSomeMetrics,
-			Same:  flatSameMetrics,
-		},
-	}
-}
-
-// NoticeKit is what contenders need to know about message Notice.
-type NoticeKit struct {
-	Optionals   bool
-	Plain       Form[plain.Notice, plain.Notice]
-	Protobuf    Form[plain.Notice, pb.Notice]
-	Hooked      Form[plain.Notice, pbhook.Notice]
-	Pooled      Form[plain.Notice, pbpool.Notice]
-	Opaque      Form[plain.Notice, pbopaque.Notice]
-	Lazy        Form[plain.Notice, pblazy.Notice]
-	Polyglot    Form[plain.Notice, polymsg.Notice]
-	FromPool    func() *pbpool.Notice
-	Easyproto   Easyproto[plain.Notice]
-	Mus         mus.Serializer[plain.Notice]
-	Hyperpb     Hyperpb[plain.Notice]
-	Capnp       Capnp[plain.Notice, capnmsg.Notice]
-	Flatbuffers Flatbuffers[plain.Notice, flatmsg.Notice]
-}
-
-// Notice is the kit of message Notice.
-func Notice() NoticeKit {
-	return NoticeKit{
-		Optionals: false,
-		Plain: Form[plain.Notice, plain.Notice]{
-			From: func(m *plain.Notice) *plain.Notice { return m },
-			To:   func(v, m *plain.Notice) error { *m = *v; return nil },
-			Read: plainUseNotice,
-			Some: plainSomeNotice,
-			Same: plainSameNotice,
-		},
-		Protobuf: Form[plain.Notice, pb.Notice]{
-			From: pbFromNotice,
-			To:   func(v *pb.Notice, m *plain.Notice) error { pbToNotice(v, m); return nil },
-			Read: pbUseNotice,
-			Some: pbSomeNotice,
-			Same: pbSameNotice,
-		},
-		Hooked: Form[plain.Notice, pbhook.Notice]{
-			From: pbhookFromNotice,
-			To:   func(v *pbhook.Notice, m *plain.Notice) error { pbhookToNotice(v, m); return nil },
-			Read: pbhookUseNotice,
-			Some: pbhookSomeNotice,
-			Same: pbhookSameNotice,
-		},
-		Pooled: Form[plain.Notice, pbpool.Notice]{
-			From: pbpoolFromNotice,
-			To:   func(v *pbpool.Notice, m *plain.Notice) error { pbpoolToNotice(v, m); return nil },
-			Read: pbpoolUseNotice,
-			Some: pbpoolSomeNotice,
-			Same: pbpoolSameNotice,
-		},
-		Opaque: Form[plain.Notice, pbopaque.Notice]{
-			From: pbopaqueFromNotice,
-			To:   func(v *pbopaque.Notice, m *plain.Notice) error { pbopaqueToNotice(v, m); return nil },
-			Read: pbopaqueUseNotice,
-			Some: pbopaqueSomeNotice,
-			Same: pbopaqueSameNotice,
-		},
-		Lazy: Form[plain.Notice, pblazy.Notice]{
-			From: pblazyFromNotice,
-			To:   func(v *pblazy.Notice, m *plain.Notice) error { pblazyToNotice(v, m); return nil },
-			Read: pblazyUseNotice,
-			Some: pblazySomeNotice,
-			Same: pblazySameNotice,
-		},
-		Polyglot: Form[plain.Notice, polymsg.Notice]{
-			From: polymsgFromNotice,
-			To:   func(v *polymsg.Notice, m *plain.Notice) error { polymsgToNotice(v, m); return nil },
-			Read: polymsgUseNotice,
-			Some: polymsgSomeNotice,
-			Same: polymsgSameNotice,
-		},
-		FromPool:  pbpool.NoticeFromVTPool,
-		Easyproto: Easyproto[plain.Notice]{Marshal: easyMarshalNotice, Unmarshal: easyDecodeNotice, UnmarshalAlias: easyDecodeAliasNotice},
-		Mus:       musNotice{},
-		Hyperpb:   Hyperpb[plain.Notice]{Descriptor: (*pb.Notice)(nil).ProtoReflect().Descriptor, Form: hyperFormNotice},
-		Capnp: Capnp[plain.Notice, capnmsg.Notice]{
-			Build: capnBuildRootNotice,
-			Root: func(msg *capnp.Message, v *capnmsg.Notice) (err error) {
-				*v, err = capnmsg.ReadRootNotice(msg)
-				return err
-			},
-			To:   func(v *capnmsg.Notice, m *plain.Notice) error { return capnToNotice(*v, m) },
-			Read: capnUseNotice,
-			Some: capnSomeNotice,
-			Same: capnSameNotice,
-		},
-		Flatbuffers: Flatbuffers[plain.Notice, flatmsg.Notice]{
-			Build: flatBuildRootNotice,
-			Root:  func(data []byte, v *flatmsg.Notice) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To:    func(v *flatmsg.Notice, m *plain.Notice) error { flatToNotice(v, m); return nil },
-			Read:  flatUseNotice,
-			Some:  flatSomeNotice,
-			Same:  flatSameNotice,
-		},
-	}
-}
-
-// NoticeNewKit is what contenders need to know about message NoticeNew.
-type NoticeNewKit struct {
-	Optionals   bool
-	Plain       Form[plain.NoticeNew, plain.NoticeNew]
-	Protobuf    Form[plain.NoticeNew, pb.NoticeNew]
-	Hooked      Form[plain.NoticeNew, pbhook.NoticeNew]
-	Pooled      Form[plain.NoticeNew, pbpool.NoticeNew]
-	Opaque      Form[plain.NoticeNew, pbopaque.NoticeNew]
-	Lazy        Form[plain.NoticeNew, pblazy.NoticeNew]
-	Polyglot    Form[plain.NoticeNew, polymsg.NoticeNew]
-	FromPool    func() *pbpool.NoticeNew
-	Easyproto   Easyproto[plain.NoticeNew]
-	Mus         mus.Serializer[plain.NoticeNew]
-	Hyperpb     Hyperpb[plain.NoticeNew]
-	Capnp       Capnp[plain.NoticeNew, capnmsg.NoticeNew]
-	Flatbuffers Flatbuffers[plain.NoticeNew, flatmsg.NoticeNew]
-}
-
-// NoticeNew is the kit of message NoticeNew.
-func NoticeNew() NoticeNewKit {
-	return NoticeNewKit{
-		Optionals: false,
-		Plain: Form[plain.NoticeNew, plain.NoticeNew]{
-			From: func(m *plain.NoticeNew) *plain.NoticeNew { return m },
-			To:   func(v, m *plain.NoticeNew) error { *m = *v; return nil },
-			Read: plainUseNoticeNew,
-			Some: plainSomeNoticeNew,
-			Same: plainSameNoticeNew,
-		},
-		Protobuf: Form[plain.NoticeNew, pb.NoticeNew]{
-			From: pbFromNoticeNew,
-			To:   func(v *pb.NoticeNew, m *plain.NoticeNew) error { pbToNoticeNew(v, m); return nil },
-			Read: pbUseNoticeNew,
-			Some: pbSomeNoticeNew,
-			Same: pbSameNoticeNew,
-		},
-		Hooked: Form[plain.NoticeNew, pbhook.NoticeNew]{
-			From: pbhookFromNoticeNew,
-			To:   func(v *pbhook.NoticeNew, m *plain.NoticeNew) error { pbhookToNoticeNew(v, m); return nil },
-			Read: pbhookUseNoticeNew,
-			Some: pbhookSomeNoticeNew,
-			Same: pbhookSameNoticeNew,
-		},
-		Pooled: Form[plain.NoticeNew, pbpool.NoticeNew]{
-			From: pbpoolFromNoticeNew,
-			To:   func(v *pbpool.NoticeNew, m *plain.NoticeNew) error { pbpoolToNoticeNew(v, m); return nil },
-			Read: pbpoolUseNoticeNew,
-			Some: pbpoolSomeNoticeNew,
-			Same: pbpoolSameNoticeNew,
-		},
-		Opaque: Form[plain.NoticeNew, pbopaque.NoticeNew]{
-			From: pbopaqueFromNoticeNew,
-			To:   func(v *pbopaque.NoticeNew, m *plain.NoticeNew) error { pbopaqueToNoticeNew(v, m); return nil },
-			Read: pbopaqueUseNoticeNew,
-			Some: pbopaqueSomeNoticeNew,
-			Same: pbopaqueSameNoticeNew,
-		},
-		Lazy: Form[plain.NoticeNew, pblazy.NoticeNew]{
-			From: pblazyFromNoticeNew,
-			To:   func(v *pblazy.NoticeNew, m *plain.NoticeNew) error { pblazyToNoticeNew(v, m); return nil },
-			Read: pblazyUseNoticeNew,
-			Some: pblazySomeNoticeNew,
-			Same: pblazySameNoticeNew,
-		},
-		Polyglot: Form[plain.NoticeNew, polymsg.NoticeNew]{
-			From: polymsgFromNoticeNew,
-			To:   func(v *polymsg.NoticeNew, m *plain.NoticeNew) error { polymsgToNoticeNew(v, m); return nil },
-			Read: polymsgUseNoticeNew,
-			Some: polymsgSomeNoticeNew,
-			Same: polymsgSameNoticeNew,
-		},
-		FromPool:  pbpool.NoticeNewFromVTPool,
-		Easyproto: Easyproto[plain.NoticeNew]{Marshal: easyMarshalNoticeNew, Unmarshal: easyDecodeNoticeNew, UnmarshalAlias: easyDecodeAliasNoticeNew},
-		Mus:       musNoticeNew{},
-		Hyperpb:   Hyperpb[plain.NoticeNew]{Descriptor: (*pb.NoticeNew)(nil).ProtoReflect().Descriptor, Form: hyperFormNoticeNew},
-		Capnp: Capnp[plain.NoticeNew, capnmsg.NoticeNew]{
-			Build: capnBuildRootNoticeNew,
-			Root: func(msg *capnp.Message, v *capnmsg.NoticeNew) (err error) {
-				*v, err = capnmsg.ReadRootNoticeNew(msg)
-				return err
-			},
-			To:   func(v *capnmsg.NoticeNew, m *plain.NoticeNew) error { return capnToNoticeNew(*v, m) },
-			Read: capnUseNoticeNew,
-			Some: capnSomeNoticeNew,
-			Same: capnSameNoticeNew,
-		},
-		Flatbuffers: Flatbuffers[plain.NoticeNew, flatmsg.NoticeNew]{
-			Build: flatBuildRootNoticeNew,
-			Root:  func(data []byte, v *flatmsg.NoticeNew) { v.Init(data, flatbuffers.GetUOffsetT(data)) },
-			To:    func(v *flatmsg.NoticeNew, m *plain.NoticeNew) error { flatToNoticeNew(v, m); return nil },
-			Read:  flatUseNoticeNew,
-			Some:  flatSomeNoticeNew,
-			Same:  flatSameNoticeNew,
 		},
 	}
 }
@@ -511,7 +286,6 @@ type OrderKit struct {
 	Polyglot    Form[plain.Order, polymsg.Order]
 	FromPool    func() *pbpool.Order
 	Easyproto   Easyproto[plain.Order]
-	Mus         mus.Serializer[plain.Order]
 	Hyperpb     Hyperpb[plain.Order]
 	Capnp       Capnp[plain.Order, capnmsg.Order]
 	Flatbuffers Flatbuffers[plain.Order, flatmsg.Order]
@@ -526,53 +300,46 @@ func Order() OrderKit {
 			To:   func(v, m *plain.Order) error { *m = *v; return nil },
 			Read: plainUseOrder,
 			Some: plainSomeOrder,
-			Same: plainSameOrder,
+			Same: func(v, m *plain.Order) (uint64, error) { return bit(sameOrder(v, m)), nil },
 		},
 		Protobuf: Form[plain.Order, pb.Order]{
 			From: pbFromOrder,
 			To:   func(v *pb.Order, m *plain.Order) error { pbToOrder(v, m); return nil },
 			Read: pbUseOrder,
 			Some: pbSomeOrder,
-			Same: pbSameOrder,
 		},
 		Hooked: Form[plain.Order, pbhook.Order]{
 			From: pbhookFromOrder,
 			To:   func(v *pbhook.Order, m *plain.Order) error { pbhookToOrder(v, m); return nil },
 			Read: pbhookUseOrder,
 			Some: pbhookSomeOrder,
-			Same: pbhookSameOrder,
 		},
 		Pooled: Form[plain.Order, pbpool.Order]{
 			From: pbpoolFromOrder,
 			To:   func(v *pbpool.Order, m *plain.Order) error { pbpoolToOrder(v, m); return nil },
 			Read: pbpoolUseOrder,
 			Some: pbpoolSomeOrder,
-			Same: pbpoolSameOrder,
 		},
 		Opaque: Form[plain.Order, pbopaque.Order]{
 			From: pbopaqueFromOrder,
 			To:   func(v *pbopaque.Order, m *plain.Order) error { pbopaqueToOrder(v, m); return nil },
 			Read: pbopaqueUseOrder,
 			Some: pbopaqueSomeOrder,
-			Same: pbopaqueSameOrder,
 		},
 		Lazy: Form[plain.Order, pblazy.Order]{
 			From: pblazyFromOrder,
 			To:   func(v *pblazy.Order, m *plain.Order) error { pblazyToOrder(v, m); return nil },
 			Read: pblazyUseOrder,
 			Some: pblazySomeOrder,
-			Same: pblazySameOrder,
 		},
 		Polyglot: Form[plain.Order, polymsg.Order]{
 			From: polymsgFromOrder,
 			To:   func(v *polymsg.Order, m *plain.Order) error { polymsgToOrder(v, m); return nil },
 			Read: polymsgUseOrder,
 			Some: polymsgSomeOrder,
-			Same: polymsgSameOrder,
 		},
 		FromPool:  pbpool.OrderFromVTPool,
 		Easyproto: Easyproto[plain.Order]{Marshal: easyMarshalOrder, Unmarshal: easyDecodeOrder, UnmarshalAlias: easyDecodeAliasOrder},
-		Mus:       musOrder{},
 		Hyperpb:   Hyperpb[plain.Order]{Descriptor: (*pb.Order)(nil).ProtoReflect().Descriptor, Form: hyperFormOrder},
 		Capnp: Capnp[plain.Order, capnmsg.Order]{
 			Build: capnBuildRootOrder,
@@ -583,7 +350,6 @@ func Order() OrderKit {
 			To:   func(v *capnmsg.Order, m *plain.Order) error { return capnToOrder(*v, m) },
 			Read: capnUseOrder,
 			Some: capnSomeOrder,
-			Same: capnSameOrder,
 		},
 		Flatbuffers: Flatbuffers[plain.Order, flatmsg.Order]{
 			Build: flatBuildRootOrder,
@@ -591,7 +357,6 @@ func Order() OrderKit {
 			To:    func(v *flatmsg.Order, m *plain.Order) error { flatToOrder(v, m); return nil },
 			Read:  flatUseOrder,
 			Some:  flatSomeOrder,
-			Same:  flatSameOrder,
 		},
 	}
 }
@@ -608,7 +373,6 @@ type TinyKit struct {
 	Polyglot    Form[plain.Tiny, polymsg.Tiny]
 	FromPool    func() *pbpool.Tiny
 	Easyproto   Easyproto[plain.Tiny]
-	Mus         mus.Serializer[plain.Tiny]
 	Hyperpb     Hyperpb[plain.Tiny]
 	Capnp       Capnp[plain.Tiny, capnmsg.Tiny]
 	Flatbuffers Flatbuffers[plain.Tiny, flatmsg.Tiny]
@@ -623,53 +387,46 @@ func Tiny() TinyKit {
 			To:   func(v, m *plain.Tiny) error { *m = *v; return nil },
 			Read: plainUseTiny,
 			Some: plainSomeTiny,
-			Same: plainSameTiny,
+			Same: func(v, m *plain.Tiny) (uint64, error) { return bit(sameTiny(v, m)), nil },
 		},
 		Protobuf: Form[plain.Tiny, pb.Tiny]{
 			From: pbFromTiny,
 			To:   func(v *pb.Tiny, m *plain.Tiny) error { pbToTiny(v, m); return nil },
 			Read: pbUseTiny,
 			Some: pbSomeTiny,
-			Same: pbSameTiny,
 		},
 		Hooked: Form[plain.Tiny, pbhook.Tiny]{
 			From: pbhookFromTiny,
 			To:   func(v *pbhook.Tiny, m *plain.Tiny) error { pbhookToTiny(v, m); return nil },
 			Read: pbhookUseTiny,
 			Some: pbhookSomeTiny,
-			Same: pbhookSameTiny,
 		},
 		Pooled: Form[plain.Tiny, pbpool.Tiny]{
 			From: pbpoolFromTiny,
 			To:   func(v *pbpool.Tiny, m *plain.Tiny) error { pbpoolToTiny(v, m); return nil },
 			Read: pbpoolUseTiny,
 			Some: pbpoolSomeTiny,
-			Same: pbpoolSameTiny,
 		},
 		Opaque: Form[plain.Tiny, pbopaque.Tiny]{
 			From: pbopaqueFromTiny,
 			To:   func(v *pbopaque.Tiny, m *plain.Tiny) error { pbopaqueToTiny(v, m); return nil },
 			Read: pbopaqueUseTiny,
 			Some: pbopaqueSomeTiny,
-			Same: pbopaqueSameTiny,
 		},
 		Lazy: Form[plain.Tiny, pblazy.Tiny]{
 			From: pblazyFromTiny,
 			To:   func(v *pblazy.Tiny, m *plain.Tiny) error { pblazyToTiny(v, m); return nil },
 			Read: pblazyUseTiny,
 			Some: pblazySomeTiny,
-			Same: pblazySameTiny,
 		},
 		Polyglot: Form[plain.Tiny, polymsg.Tiny]{
 			From: polymsgFromTiny,
 			To:   func(v *polymsg.Tiny, m *plain.Tiny) error { polymsgToTiny(v, m); return nil },
 			Read: polymsgUseTiny,
 			Some: polymsgSomeTiny,
-			Same: polymsgSameTiny,
 		},
 		FromPool:  pbpool.TinyFromVTPool,
 		Easyproto: Easyproto[plain.Tiny]{Marshal: easyMarshalTiny, Unmarshal: easyDecodeTiny, UnmarshalAlias: easyDecodeAliasTiny},
-		Mus:       musTiny{},
 		Hyperpb:   Hyperpb[plain.Tiny]{Descriptor: (*pb.Tiny)(nil).ProtoReflect().Descriptor, Form: hyperFormTiny},
 		Capnp: Capnp[plain.Tiny, capnmsg.Tiny]{
 			Build: capnBuildRootTiny,
@@ -677,7 +434,6 @@ func Tiny() TinyKit {
 			To:    func(v *capnmsg.Tiny, m *plain.Tiny) error { return capnToTiny(*v, m) },
 			Read:  capnUseTiny,
 			Some:  capnSomeTiny,
-			Same:  capnSameTiny,
 		},
 		Flatbuffers: Flatbuffers[plain.Tiny, flatmsg.Tiny]{
 			Build: flatBuildRootTiny,
@@ -685,7 +441,6 @@ func Tiny() TinyKit {
 			To:    func(v *flatmsg.Tiny, m *plain.Tiny) error { flatToTiny(v, m); return nil },
 			Read:  flatUseTiny,
 			Some:  flatSomeTiny,
-			Same:  flatSameTiny,
 		},
 	}
 }

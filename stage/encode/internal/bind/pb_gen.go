@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbReadBenchmark(v *pb.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbMatchBenchmark(v *pb.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pb.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !pbMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !pbMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !pbMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbFromEmbeddedMessage(m *plain.EmbeddedMessage) *pb.EmbeddedMessage {
 	v := new(pb.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func pbReadEmbeddedMessage(v *pb.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func pbMatchEmbeddedMessage(v *pb.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pb.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbFromMap(m *plain.Map) *pb.Map {
@@ -154,25 +113,6 @@ func pbReadMap(v *pb.Map) (sum uint64) {
 	return sum
 }
 
-func pbMatchMap(v *pb.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pb.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbFromEnumMessage(m *plain.EnumMessage) *pb.EnumMessage {
 	v := new(pb.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func pbReadEnumMessage(v *pb.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbMatchEnumMessage(v *pb.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pb.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbFromBlob(m *plain.Blob) *pb.Blob {
 	v := new(pb.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func pbReadBlob(v *pb.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func pbMatchBlob(v *pb.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pb.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbFromMetrics(m *plain.Metrics) *pb.Metrics {
@@ -293,304 +210,6 @@ func pbReadMetrics(v *pb.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbMatchMetrics(v *pb.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pb.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbFromNotice(m *plain.Notice) *pb.Notice {
-	v := new(pb.Notice)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbFromNoticePart(&m.Part)
-	{
-		list := make([]*pb.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbFromNoticePart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	return v
-}
-
-func pbToNotice(v *pb.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbToNoticePart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			pbToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func pbReadNotice(v *pb.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbReadNoticePart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func pbMatchNotice(v *pb.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(pb.Notice)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbMatchNoticePart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbFromNoticePart(m *plain.NoticePart) *pb.NoticePart {
-	v := new(pb.NoticePart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	return v
-}
-
-func pbToNoticePart(v *pb.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-}
-
-func pbReadNoticePart(v *pb.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	return sum
-}
-
-func pbMatchNoticePart(v *pb.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(pb.NoticePart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func pbFromNoticeNew(m *plain.NoticeNew) *pb.NoticeNew {
-	v := new(pb.NoticeNew)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbFromNoticeNewPart(&m.Part)
-	{
-		list := make([]*pb.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbFromNoticeNewPart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	v.Note = m.Note
-	v.Tags = m.Tags
-	return v
-}
-
-func pbToNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbToNoticeNewPart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			pbToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.Note
-	{
-		list := v.Tags
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func pbReadNoticeNew(v *pb.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbReadNoticeNewPart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.Note)
-	{
-		list := v.Tags
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func pbMatchNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(pb.NoticeNew)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbMatchNoticeNewPart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbFromNoticeNewPart(m *plain.NoticeNewPart) *pb.NoticeNewPart {
-	v := new(pb.NoticeNewPart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	v.Unit = m.Unit
-	return v
-}
-
-func pbToNoticeNewPart(v *pb.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-	m.Unit = v.Unit
-}
-
-func pbReadNoticeNewPart(v *pb.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	sum += Text(v.Unit)
-	return sum
-}
-
-func pbMatchNoticeNewPart(v *pb.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(pb.NoticeNewPart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	if !(v.Unit == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func pbFromOrder(m *plain.Order) *pb.Order {
@@ -719,101 +338,6 @@ func pbReadOrder(v *pb.Order) (sum uint64) {
 	return sum
 }
 
-func pbMatchOrder(v *pb.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pb.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !pbMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbFromMoney(m *plain.Money) *pb.Money {
 	v := new(pb.Money)
 	v.Currency = m.Currency
@@ -837,19 +361,6 @@ func pbReadMoney(v *pb.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func pbMatchMoney(v *pb.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pb.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbFromCustomer(m *plain.Customer) *pb.Customer {
@@ -892,33 +403,6 @@ func pbReadCustomer(v *pb.Customer) (sum uint64) {
 	return sum
 }
 
-func pbMatchCustomer(v *pb.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pb.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbFromAddress(m *plain.Address) *pb.Address {
 	v := new(pb.Address)
 	v.Street = m.Street
@@ -948,25 +432,6 @@ func pbReadAddress(v *pb.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func pbMatchAddress(v *pb.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pb.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbFromLineItem(m *plain.LineItem) *pb.LineItem {
@@ -1012,36 +477,6 @@ func pbReadLineItem(v *pb.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbMatchLineItem(v *pb.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pb.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !pbMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbFromTiny(m *plain.Tiny) *pb.Tiny {
 	v := new(pb.Tiny)
 	v.Serial = m.Serial
@@ -1070,22 +505,6 @@ func pbReadTiny(v *pb.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbMatchTiny(v *pb.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pb.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbSomeBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1101,10 +520,6 @@ func pbUseBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbReadBenchmark(v), nil
 }
 
-func pbSameBenchmark(v *pb.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbMatchBenchmark(v, m)), nil
-}
-
 func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1115,8 +530,6 @@ func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 
 func pbUseBlob(v *pb.Blob, _ *plain.Blob) (uint64, error) { return pbReadBlob(v), nil }
 
-func pbSameBlob(v *pb.Blob, m *plain.Blob) (uint64, error) { return bit(pbMatchBlob(v, m)), nil }
-
 func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1126,46 +539,6 @@ func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 }
 
 func pbUseMetrics(v *pb.Metrics, _ *plain.Metrics) (uint64, error) { return pbReadMetrics(v), nil }
-
-func pbSameMetrics(v *pb.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbMatchMetrics(v, m)), nil
-}
-
-func pbSomeNotice(v *pb.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += uint64(v.Amount)
-	}
-	return sum, nil
-}
-
-func pbUseNotice(v *pb.Notice, _ *plain.Notice) (uint64, error) { return pbReadNotice(v), nil }
-
-func pbSameNotice(v *pb.Notice, m *plain.Notice) (uint64, error) {
-	return bit(pbMatchNotice(v, m)), nil
-}
-
-func pbSomeNoticeNew(v *pb.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += Text(v.Unit)
-	}
-	return sum, nil
-}
-
-func pbUseNoticeNew(v *pb.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return pbReadNoticeNew(v), nil
-}
-
-func pbSameNoticeNew(v *pb.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(pbMatchNoticeNew(v, m)), nil
-}
 
 func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 	if v == nil {
@@ -1180,8 +553,6 @@ func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pbUseOrder(v *pb.Order, _ *plain.Order) (uint64, error) { return pbReadOrder(v), nil }
 
-func pbSameOrder(v *pb.Order, m *plain.Order) (uint64, error) { return bit(pbMatchOrder(v, m)), nil }
-
 func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1191,5 +562,3 @@ func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pbUseTiny(v *pb.Tiny, _ *plain.Tiny) (uint64, error) { return pbReadTiny(v), nil }
-
-func pbSameTiny(v *pb.Tiny, m *plain.Tiny) (uint64, error) { return bit(pbMatchTiny(v, m)), nil }

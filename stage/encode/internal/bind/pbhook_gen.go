@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pbhook"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbhookReadBenchmark(v *pbhook.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchBenchmark(v *pbhook.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pbhook.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !pbhookMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !pbhookMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !pbhookMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbhookMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbhookFromEmbeddedMessage(m *plain.EmbeddedMessage) *pbhook.EmbeddedMessage {
 	v := new(pbhook.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func pbhookReadEmbeddedMessage(v *pbhook.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func pbhookMatchEmbeddedMessage(v *pbhook.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pbhook.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbhookFromMap(m *plain.Map) *pbhook.Map {
@@ -154,25 +113,6 @@ func pbhookReadMap(v *pbhook.Map) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchMap(v *pbhook.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pbhook.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbhookFromEnumMessage(m *plain.EnumMessage) *pbhook.EnumMessage {
 	v := new(pbhook.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func pbhookReadEnumMessage(v *pbhook.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchEnumMessage(v *pbhook.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pbhook.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbhookFromBlob(m *plain.Blob) *pbhook.Blob {
 	v := new(pbhook.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func pbhookReadBlob(v *pbhook.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func pbhookMatchBlob(v *pbhook.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pbhook.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbhookFromMetrics(m *plain.Metrics) *pbhook.Metrics {
@@ -293,304 +210,6 @@ func pbhookReadMetrics(v *pbhook.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbhookMatchMetrics(v *pbhook.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pbhook.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbhookFromNotice(m *plain.Notice) *pbhook.Notice {
-	v := new(pbhook.Notice)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbhookFromNoticePart(&m.Part)
-	{
-		list := make([]*pbhook.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbhookFromNoticePart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	return v
-}
-
-func pbhookToNotice(v *pbhook.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbhookToNoticePart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			pbhookToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func pbhookReadNotice(v *pbhook.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbhookReadNoticePart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbhookReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func pbhookMatchNotice(v *pbhook.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(pbhook.Notice)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbhookMatchNoticePart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbhookMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbhookFromNoticePart(m *plain.NoticePart) *pbhook.NoticePart {
-	v := new(pbhook.NoticePart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	return v
-}
-
-func pbhookToNoticePart(v *pbhook.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-}
-
-func pbhookReadNoticePart(v *pbhook.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	return sum
-}
-
-func pbhookMatchNoticePart(v *pbhook.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(pbhook.NoticePart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func pbhookFromNoticeNew(m *plain.NoticeNew) *pbhook.NoticeNew {
-	v := new(pbhook.NoticeNew)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbhookFromNoticeNewPart(&m.Part)
-	{
-		list := make([]*pbhook.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbhookFromNoticeNewPart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	v.Note = m.Note
-	v.Tags = m.Tags
-	return v
-}
-
-func pbhookToNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbhookToNoticeNewPart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			pbhookToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.Note
-	{
-		list := v.Tags
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func pbhookReadNoticeNew(v *pbhook.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbhookReadNoticeNewPart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbhookReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.Note)
-	{
-		list := v.Tags
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func pbhookMatchNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(pbhook.NoticeNew)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbhookMatchNoticeNewPart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbhookMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbhookFromNoticeNewPart(m *plain.NoticeNewPart) *pbhook.NoticeNewPart {
-	v := new(pbhook.NoticeNewPart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	v.Unit = m.Unit
-	return v
-}
-
-func pbhookToNoticeNewPart(v *pbhook.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-	m.Unit = v.Unit
-}
-
-func pbhookReadNoticeNewPart(v *pbhook.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	sum += Text(v.Unit)
-	return sum
-}
-
-func pbhookMatchNoticeNewPart(v *pbhook.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(pbhook.NoticeNewPart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	if !(v.Unit == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func pbhookFromOrder(m *plain.Order) *pbhook.Order {
@@ -719,101 +338,6 @@ func pbhookReadOrder(v *pbhook.Order) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchOrder(v *pbhook.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pbhook.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbhookMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !pbhookMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbhookMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbhookMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbhookMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbhookFromMoney(m *plain.Money) *pbhook.Money {
 	v := new(pbhook.Money)
 	v.Currency = m.Currency
@@ -837,19 +361,6 @@ func pbhookReadMoney(v *pbhook.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func pbhookMatchMoney(v *pbhook.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pbhook.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbhookFromCustomer(m *plain.Customer) *pbhook.Customer {
@@ -892,33 +403,6 @@ func pbhookReadCustomer(v *pbhook.Customer) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchCustomer(v *pbhook.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pbhook.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbhookFromAddress(m *plain.Address) *pbhook.Address {
 	v := new(pbhook.Address)
 	v.Street = m.Street
@@ -948,25 +432,6 @@ func pbhookReadAddress(v *pbhook.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func pbhookMatchAddress(v *pbhook.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pbhook.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbhookFromLineItem(m *plain.LineItem) *pbhook.LineItem {
@@ -1012,36 +477,6 @@ func pbhookReadLineItem(v *pbhook.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchLineItem(v *pbhook.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pbhook.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !pbhookMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbhookFromTiny(m *plain.Tiny) *pbhook.Tiny {
 	v := new(pbhook.Tiny)
 	v.Serial = m.Serial
@@ -1070,22 +505,6 @@ func pbhookReadTiny(v *pbhook.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbhookMatchTiny(v *pbhook.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pbhook.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbhookSomeBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1101,10 +520,6 @@ func pbhookUseBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (uint64, error)
 	return pbhookReadBenchmark(v), nil
 }
 
-func pbhookSameBenchmark(v *pbhook.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbhookMatchBenchmark(v, m)), nil
-}
-
 func pbhookSomeBlob(v *pbhook.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1114,10 +529,6 @@ func pbhookSomeBlob(v *pbhook.Blob, _ *plain.Blob) (sum uint64, err error) {
 }
 
 func pbhookUseBlob(v *pbhook.Blob, _ *plain.Blob) (uint64, error) { return pbhookReadBlob(v), nil }
-
-func pbhookSameBlob(v *pbhook.Blob, m *plain.Blob) (uint64, error) {
-	return bit(pbhookMatchBlob(v, m)), nil
-}
 
 func pbhookSomeMetrics(v *pbhook.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
@@ -1129,48 +540,6 @@ func pbhookSomeMetrics(v *pbhook.Metrics, _ *plain.Metrics) (sum uint64, err err
 
 func pbhookUseMetrics(v *pbhook.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pbhookReadMetrics(v), nil
-}
-
-func pbhookSameMetrics(v *pbhook.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbhookMatchMetrics(v, m)), nil
-}
-
-func pbhookSomeNotice(v *pbhook.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += uint64(v.Amount)
-	}
-	return sum, nil
-}
-
-func pbhookUseNotice(v *pbhook.Notice, _ *plain.Notice) (uint64, error) {
-	return pbhookReadNotice(v), nil
-}
-
-func pbhookSameNotice(v *pbhook.Notice, m *plain.Notice) (uint64, error) {
-	return bit(pbhookMatchNotice(v, m)), nil
-}
-
-func pbhookSomeNoticeNew(v *pbhook.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += Text(v.Unit)
-	}
-	return sum, nil
-}
-
-func pbhookUseNoticeNew(v *pbhook.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return pbhookReadNoticeNew(v), nil
-}
-
-func pbhookSameNoticeNew(v *pbhook.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(pbhookMatchNoticeNew(v, m)), nil
 }
 
 func pbhookSomeOrder(v *pbhook.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1186,10 +555,6 @@ func pbhookSomeOrder(v *pbhook.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pbhookUseOrder(v *pbhook.Order, _ *plain.Order) (uint64, error) { return pbhookReadOrder(v), nil }
 
-func pbhookSameOrder(v *pbhook.Order, m *plain.Order) (uint64, error) {
-	return bit(pbhookMatchOrder(v, m)), nil
-}
-
 func pbhookSomeTiny(v *pbhook.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1199,7 +564,3 @@ func pbhookSomeTiny(v *pbhook.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pbhookUseTiny(v *pbhook.Tiny, _ *plain.Tiny) (uint64, error) { return pbhookReadTiny(v), nil }
-
-func pbhookSameTiny(v *pbhook.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(pbhookMatchTiny(v, m)), nil
-}

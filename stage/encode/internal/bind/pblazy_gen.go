@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pblazy"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pblazyReadBenchmark(v *pblazy.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchBenchmark(v *pblazy.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pblazy.Benchmark)
-	}
-	if !(v.GetMessage() == m.Message) {
-		return false
-	}
-	if !pblazyMatchEmbeddedMessage(v.GetEmbedded(), &m.Embedded) {
-		return false
-	}
-	if !pblazyMatchMap(v.GetEmbeddedMap(), &m.EmbeddedMap) {
-		return false
-	}
-	if !pblazyMatchEnumMessage(v.GetEnumMessage(), &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.GetRepeated()
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pblazyMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pblazyFromEmbeddedMessage(m *plain.EmbeddedMessage) *pblazy.EmbeddedMessage {
 	v := new(pblazy.EmbeddedMessage)
 	v.SetEmbeddedData(m.EmbeddedData)
@@ -111,16 +80,6 @@ func pblazyReadEmbeddedMessage(v *pblazy.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.GetEmbeddedData())
 	return sum
-}
-
-func pblazyMatchEmbeddedMessage(v *pblazy.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pblazy.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.GetEmbeddedData(), m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pblazyFromMap(m *plain.Map) *pblazy.Map {
@@ -154,25 +113,6 @@ func pblazyReadMap(v *pblazy.Map) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchMap(v *pblazy.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pblazy.Map)
-	}
-	if len(v.GetBuiltMap()) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.GetBuiltMap() {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pblazyFromEnumMessage(m *plain.EnumMessage) *pblazy.EnumMessage {
 	v := new(pblazy.EnumMessage)
 	v.SetMessage(m.Message)
@@ -198,19 +138,6 @@ func pblazyReadEnumMessage(v *pblazy.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchEnumMessage(v *pblazy.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pblazy.EnumMessage)
-	}
-	if !(v.GetMessage() == m.Message) {
-		return false
-	}
-	if !(int32(v.GetEmbedded()) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pblazyFromBlob(m *plain.Blob) *pblazy.Blob {
 	v := new(pblazy.Blob)
 	v.SetData(m.Data)
@@ -231,16 +158,6 @@ func pblazyReadBlob(v *pblazy.Blob) (sum uint64) {
 	}
 	sum += Text(v.GetData())
 	return sum
-}
-
-func pblazyMatchBlob(v *pblazy.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pblazy.Blob)
-	}
-	if !(bytes.Equal(v.GetData(), m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pblazyFromMetrics(m *plain.Metrics) *pblazy.Metrics {
@@ -293,304 +210,6 @@ func pblazyReadMetrics(v *pblazy.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pblazyMatchMetrics(v *pblazy.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pblazy.Metrics)
-	}
-	if !(v.GetSeries() == m.Series) {
-		return false
-	}
-	{
-		list := v.GetUnixMs()
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.GetValues()
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pblazyFromNotice(m *plain.Notice) *pblazy.Notice {
-	v := new(pblazy.Notice)
-	v.SetSerial(m.Serial)
-	v.SetTitle(m.Title)
-	v.SetPart(pblazyFromNoticePart(&m.Part))
-	{
-		list := make([]*pblazy.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pblazyFromNoticePart(&m.Parts[i])
-		}
-		v.SetParts(list)
-	}
-	return v
-}
-
-func pblazyToNotice(v *pblazy.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.GetSerial()
-	m.Title = v.GetTitle()
-	pblazyToNoticePart(v.GetPart(), &m.Part)
-	{
-		list := v.GetParts()
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			pblazyToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func pblazyReadNotice(v *pblazy.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.GetSerial())
-	sum += Text(v.GetTitle())
-	sum += pblazyReadNoticePart(v.GetPart())
-	{
-		list := v.GetParts()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pblazyReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func pblazyMatchNotice(v *pblazy.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(pblazy.Notice)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !pblazyMatchNoticePart(v.GetPart(), &m.Part) {
-		return false
-	}
-	{
-		list := v.GetParts()
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pblazyMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pblazyFromNoticePart(m *plain.NoticePart) *pblazy.NoticePart {
-	v := new(pblazy.NoticePart)
-	v.SetName(m.Name)
-	v.SetAmount(m.Amount)
-	return v
-}
-
-func pblazyToNoticePart(v *pblazy.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.GetName()
-	m.Amount = v.GetAmount()
-}
-
-func pblazyReadNoticePart(v *pblazy.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.GetName())
-	sum += uint64(v.GetAmount())
-	return sum
-}
-
-func pblazyMatchNoticePart(v *pblazy.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(pblazy.NoticePart)
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetAmount() == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func pblazyFromNoticeNew(m *plain.NoticeNew) *pblazy.NoticeNew {
-	v := new(pblazy.NoticeNew)
-	v.SetSerial(m.Serial)
-	v.SetTitle(m.Title)
-	v.SetPart(pblazyFromNoticeNewPart(&m.Part))
-	{
-		list := make([]*pblazy.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pblazyFromNoticeNewPart(&m.Parts[i])
-		}
-		v.SetParts(list)
-	}
-	v.SetNote(m.Note)
-	v.SetTags(m.Tags)
-	return v
-}
-
-func pblazyToNoticeNew(v *pblazy.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.GetSerial()
-	m.Title = v.GetTitle()
-	pblazyToNoticeNewPart(v.GetPart(), &m.Part)
-	{
-		list := v.GetParts()
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			pblazyToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.GetNote()
-	{
-		list := v.GetTags()
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func pblazyReadNoticeNew(v *pblazy.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.GetSerial())
-	sum += Text(v.GetTitle())
-	sum += pblazyReadNoticeNewPart(v.GetPart())
-	{
-		list := v.GetParts()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pblazyReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.GetNote())
-	{
-		list := v.GetTags()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func pblazyMatchNoticeNew(v *pblazy.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(pblazy.NoticeNew)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !pblazyMatchNoticeNewPart(v.GetPart(), &m.Part) {
-		return false
-	}
-	{
-		list := v.GetParts()
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pblazyMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.GetNote() == m.Note) {
-		return false
-	}
-	{
-		list := v.GetTags()
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pblazyFromNoticeNewPart(m *plain.NoticeNewPart) *pblazy.NoticeNewPart {
-	v := new(pblazy.NoticeNewPart)
-	v.SetName(m.Name)
-	v.SetAmount(m.Amount)
-	v.SetUnit(m.Unit)
-	return v
-}
-
-func pblazyToNoticeNewPart(v *pblazy.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.GetName()
-	m.Amount = v.GetAmount()
-	m.Unit = v.GetUnit()
-}
-
-func pblazyReadNoticeNewPart(v *pblazy.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.GetName())
-	sum += uint64(v.GetAmount())
-	sum += Text(v.GetUnit())
-	return sum
-}
-
-func pblazyMatchNoticeNewPart(v *pblazy.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(pblazy.NoticeNewPart)
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetAmount() == m.Amount) {
-		return false
-	}
-	if !(v.GetUnit() == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func pblazyFromOrder(m *plain.Order) *pblazy.Order {
@@ -723,101 +342,6 @@ func pblazyReadOrder(v *pblazy.Order) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchOrder(v *pblazy.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pblazy.Order)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetReference() == m.Reference) {
-		return false
-	}
-	if !(int32(v.GetStatus()) == int32(m.Status)) {
-		return false
-	}
-	if !(v.GetCreatedUnixMs() == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.HasPaidUnixMs()) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.GetPaidUnixMs() == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pblazyMatchCustomer(v.GetCustomer(), &m.Customer) {
-		return false
-	}
-	if !pblazyMatchAddress(v.GetShipTo(), &m.ShipTo) {
-		return false
-	}
-	if (v.HasBillTo()) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pblazyMatchAddress(v.GetBillTo(), m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.GetItems()
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pblazyMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pblazyMatchMoney(v.GetTotal(), &m.Total) {
-		return false
-	}
-	if (v.HasCoupon()) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(v.GetCoupon() == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.GetLabels()) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.GetLabels() {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.GetNote() == m.Note) {
-		return false
-	}
-	{
-		list := v.GetTags()
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.GetSignature(), m.Signature)) {
-		return false
-	}
-	if !(v.GetGift() == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pblazyFromMoney(m *plain.Money) *pblazy.Money {
 	v := new(pblazy.Money)
 	v.SetCurrency(m.Currency)
@@ -841,19 +365,6 @@ func pblazyReadMoney(v *pblazy.Money) (sum uint64) {
 	sum += Text(v.GetCurrency())
 	sum += uint64(v.GetMinorUnits())
 	return sum
-}
-
-func pblazyMatchMoney(v *pblazy.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pblazy.Money)
-	}
-	if !(v.GetCurrency() == m.Currency) {
-		return false
-	}
-	if !(v.GetMinorUnits() == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pblazyFromCustomer(m *plain.Customer) *pblazy.Customer {
@@ -898,33 +409,6 @@ func pblazyReadCustomer(v *pblazy.Customer) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchCustomer(v *pblazy.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pblazy.Customer)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetEmail() == m.Email) {
-		return false
-	}
-	if (v.HasPhone()) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(v.GetPhone() == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.GetVerified() == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pblazyFromAddress(m *plain.Address) *pblazy.Address {
 	v := new(pblazy.Address)
 	v.SetStreet(m.Street)
@@ -954,25 +438,6 @@ func pblazyReadAddress(v *pblazy.Address) (sum uint64) {
 	sum += Text(v.GetPostalCode())
 	sum += Text(v.GetCountry())
 	return sum
-}
-
-func pblazyMatchAddress(v *pblazy.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pblazy.Address)
-	}
-	if !(v.GetStreet() == m.Street) {
-		return false
-	}
-	if !(v.GetCity() == m.City) {
-		return false
-	}
-	if !(v.GetPostalCode() == m.PostalCode) {
-		return false
-	}
-	if !(v.GetCountry() == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pblazyFromLineItem(m *plain.LineItem) *pblazy.LineItem {
@@ -1020,36 +485,6 @@ func pblazyReadLineItem(v *pblazy.LineItem) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchLineItem(v *pblazy.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pblazy.LineItem)
-	}
-	if !(v.GetSku() == m.Sku) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !(v.GetQuantity() == m.Quantity) {
-		return false
-	}
-	if !pblazyMatchMoney(v.GetUnitPrice(), &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.GetTaxRate(), m.TaxRate)) {
-		return false
-	}
-	if (v.HasDiscountPercent()) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(v.GetDiscountPercent() == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pblazyFromTiny(m *plain.Tiny) *pblazy.Tiny {
 	v := new(pblazy.Tiny)
 	v.SetSerial(m.Serial)
@@ -1078,22 +513,6 @@ func pblazyReadTiny(v *pblazy.Tiny) (sum uint64) {
 	return sum
 }
 
-func pblazyMatchTiny(v *pblazy.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pblazy.Tiny)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.GetValue(), m.Value)) {
-		return false
-	}
-	if !(v.GetValid() == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pblazySomeBenchmark(v *pblazy.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1109,10 +528,6 @@ func pblazyUseBenchmark(v *pblazy.Benchmark, _ *plain.Benchmark) (uint64, error)
 	return pblazyReadBenchmark(v), nil
 }
 
-func pblazySameBenchmark(v *pblazy.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pblazyMatchBenchmark(v, m)), nil
-}
-
 func pblazySomeBlob(v *pblazy.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1122,10 +537,6 @@ func pblazySomeBlob(v *pblazy.Blob, _ *plain.Blob) (sum uint64, err error) {
 }
 
 func pblazyUseBlob(v *pblazy.Blob, _ *plain.Blob) (uint64, error) { return pblazyReadBlob(v), nil }
-
-func pblazySameBlob(v *pblazy.Blob, m *plain.Blob) (uint64, error) {
-	return bit(pblazyMatchBlob(v, m)), nil
-}
 
 func pblazySomeMetrics(v *pblazy.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
@@ -1137,48 +548,6 @@ func pblazySomeMetrics(v *pblazy.Metrics, _ *plain.Metrics) (sum uint64, err err
 
 func pblazyUseMetrics(v *pblazy.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pblazyReadMetrics(v), nil
-}
-
-func pblazySameMetrics(v *pblazy.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pblazyMatchMetrics(v, m)), nil
-}
-
-func pblazySomeNotice(v *pblazy.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.GetTitle())
-	if v := v.GetPart(); v != nil {
-		sum += uint64(v.GetAmount())
-	}
-	return sum, nil
-}
-
-func pblazyUseNotice(v *pblazy.Notice, _ *plain.Notice) (uint64, error) {
-	return pblazyReadNotice(v), nil
-}
-
-func pblazySameNotice(v *pblazy.Notice, m *plain.Notice) (uint64, error) {
-	return bit(pblazyMatchNotice(v, m)), nil
-}
-
-func pblazySomeNoticeNew(v *pblazy.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.GetTitle())
-	if v := v.GetPart(); v != nil {
-		sum += Text(v.GetUnit())
-	}
-	return sum, nil
-}
-
-func pblazyUseNoticeNew(v *pblazy.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return pblazyReadNoticeNew(v), nil
-}
-
-func pblazySameNoticeNew(v *pblazy.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(pblazyMatchNoticeNew(v, m)), nil
 }
 
 func pblazySomeOrder(v *pblazy.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1194,10 +563,6 @@ func pblazySomeOrder(v *pblazy.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pblazyUseOrder(v *pblazy.Order, _ *plain.Order) (uint64, error) { return pblazyReadOrder(v), nil }
 
-func pblazySameOrder(v *pblazy.Order, m *plain.Order) (uint64, error) {
-	return bit(pblazyMatchOrder(v, m)), nil
-}
-
 func pblazySomeTiny(v *pblazy.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1207,7 +572,3 @@ func pblazySomeTiny(v *pblazy.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pblazyUseTiny(v *pblazy.Tiny, _ *plain.Tiny) (uint64, error) { return pblazyReadTiny(v), nil }
-
-func pblazySameTiny(v *pblazy.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(pblazyMatchTiny(v, m)), nil
-}

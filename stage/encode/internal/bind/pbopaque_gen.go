@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pbopaque"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbopaqueReadBenchmark(v *pbopaque.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchBenchmark(v *pbopaque.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pbopaque.Benchmark)
-	}
-	if !(v.GetMessage() == m.Message) {
-		return false
-	}
-	if !pbopaqueMatchEmbeddedMessage(v.GetEmbedded(), &m.Embedded) {
-		return false
-	}
-	if !pbopaqueMatchMap(v.GetEmbeddedMap(), &m.EmbeddedMap) {
-		return false
-	}
-	if !pbopaqueMatchEnumMessage(v.GetEnumMessage(), &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.GetRepeated()
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbopaqueMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbopaqueFromEmbeddedMessage(m *plain.EmbeddedMessage) *pbopaque.EmbeddedMessage {
 	v := new(pbopaque.EmbeddedMessage)
 	v.SetEmbeddedData(m.EmbeddedData)
@@ -111,16 +80,6 @@ func pbopaqueReadEmbeddedMessage(v *pbopaque.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.GetEmbeddedData())
 	return sum
-}
-
-func pbopaqueMatchEmbeddedMessage(v *pbopaque.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pbopaque.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.GetEmbeddedData(), m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbopaqueFromMap(m *plain.Map) *pbopaque.Map {
@@ -154,25 +113,6 @@ func pbopaqueReadMap(v *pbopaque.Map) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchMap(v *pbopaque.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pbopaque.Map)
-	}
-	if len(v.GetBuiltMap()) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.GetBuiltMap() {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbopaqueFromEnumMessage(m *plain.EnumMessage) *pbopaque.EnumMessage {
 	v := new(pbopaque.EnumMessage)
 	v.SetMessage(m.Message)
@@ -198,19 +138,6 @@ func pbopaqueReadEnumMessage(v *pbopaque.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchEnumMessage(v *pbopaque.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pbopaque.EnumMessage)
-	}
-	if !(v.GetMessage() == m.Message) {
-		return false
-	}
-	if !(int32(v.GetEmbedded()) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbopaqueFromBlob(m *plain.Blob) *pbopaque.Blob {
 	v := new(pbopaque.Blob)
 	v.SetData(m.Data)
@@ -231,16 +158,6 @@ func pbopaqueReadBlob(v *pbopaque.Blob) (sum uint64) {
 	}
 	sum += Text(v.GetData())
 	return sum
-}
-
-func pbopaqueMatchBlob(v *pbopaque.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pbopaque.Blob)
-	}
-	if !(bytes.Equal(v.GetData(), m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbopaqueFromMetrics(m *plain.Metrics) *pbopaque.Metrics {
@@ -293,304 +210,6 @@ func pbopaqueReadMetrics(v *pbopaque.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbopaqueMatchMetrics(v *pbopaque.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pbopaque.Metrics)
-	}
-	if !(v.GetSeries() == m.Series) {
-		return false
-	}
-	{
-		list := v.GetUnixMs()
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.GetValues()
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbopaqueFromNotice(m *plain.Notice) *pbopaque.Notice {
-	v := new(pbopaque.Notice)
-	v.SetSerial(m.Serial)
-	v.SetTitle(m.Title)
-	v.SetPart(pbopaqueFromNoticePart(&m.Part))
-	{
-		list := make([]*pbopaque.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbopaqueFromNoticePart(&m.Parts[i])
-		}
-		v.SetParts(list)
-	}
-	return v
-}
-
-func pbopaqueToNotice(v *pbopaque.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.GetSerial()
-	m.Title = v.GetTitle()
-	pbopaqueToNoticePart(v.GetPart(), &m.Part)
-	{
-		list := v.GetParts()
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			pbopaqueToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func pbopaqueReadNotice(v *pbopaque.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.GetSerial())
-	sum += Text(v.GetTitle())
-	sum += pbopaqueReadNoticePart(v.GetPart())
-	{
-		list := v.GetParts()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbopaqueReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func pbopaqueMatchNotice(v *pbopaque.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(pbopaque.Notice)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !pbopaqueMatchNoticePart(v.GetPart(), &m.Part) {
-		return false
-	}
-	{
-		list := v.GetParts()
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbopaqueMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbopaqueFromNoticePart(m *plain.NoticePart) *pbopaque.NoticePart {
-	v := new(pbopaque.NoticePart)
-	v.SetName(m.Name)
-	v.SetAmount(m.Amount)
-	return v
-}
-
-func pbopaqueToNoticePart(v *pbopaque.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.GetName()
-	m.Amount = v.GetAmount()
-}
-
-func pbopaqueReadNoticePart(v *pbopaque.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.GetName())
-	sum += uint64(v.GetAmount())
-	return sum
-}
-
-func pbopaqueMatchNoticePart(v *pbopaque.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(pbopaque.NoticePart)
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetAmount() == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func pbopaqueFromNoticeNew(m *plain.NoticeNew) *pbopaque.NoticeNew {
-	v := new(pbopaque.NoticeNew)
-	v.SetSerial(m.Serial)
-	v.SetTitle(m.Title)
-	v.SetPart(pbopaqueFromNoticeNewPart(&m.Part))
-	{
-		list := make([]*pbopaque.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbopaqueFromNoticeNewPart(&m.Parts[i])
-		}
-		v.SetParts(list)
-	}
-	v.SetNote(m.Note)
-	v.SetTags(m.Tags)
-	return v
-}
-
-func pbopaqueToNoticeNew(v *pbopaque.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.GetSerial()
-	m.Title = v.GetTitle()
-	pbopaqueToNoticeNewPart(v.GetPart(), &m.Part)
-	{
-		list := v.GetParts()
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			pbopaqueToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.GetNote()
-	{
-		list := v.GetTags()
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func pbopaqueReadNoticeNew(v *pbopaque.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.GetSerial())
-	sum += Text(v.GetTitle())
-	sum += pbopaqueReadNoticeNewPart(v.GetPart())
-	{
-		list := v.GetParts()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbopaqueReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.GetNote())
-	{
-		list := v.GetTags()
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func pbopaqueMatchNoticeNew(v *pbopaque.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(pbopaque.NoticeNew)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !pbopaqueMatchNoticeNewPart(v.GetPart(), &m.Part) {
-		return false
-	}
-	{
-		list := v.GetParts()
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbopaqueMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.GetNote() == m.Note) {
-		return false
-	}
-	{
-		list := v.GetTags()
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbopaqueFromNoticeNewPart(m *plain.NoticeNewPart) *pbopaque.NoticeNewPart {
-	v := new(pbopaque.NoticeNewPart)
-	v.SetName(m.Name)
-	v.SetAmount(m.Amount)
-	v.SetUnit(m.Unit)
-	return v
-}
-
-func pbopaqueToNoticeNewPart(v *pbopaque.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.GetName()
-	m.Amount = v.GetAmount()
-	m.Unit = v.GetUnit()
-}
-
-func pbopaqueReadNoticeNewPart(v *pbopaque.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.GetName())
-	sum += uint64(v.GetAmount())
-	sum += Text(v.GetUnit())
-	return sum
-}
-
-func pbopaqueMatchNoticeNewPart(v *pbopaque.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(pbopaque.NoticeNewPart)
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetAmount() == m.Amount) {
-		return false
-	}
-	if !(v.GetUnit() == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func pbopaqueFromOrder(m *plain.Order) *pbopaque.Order {
@@ -723,101 +342,6 @@ func pbopaqueReadOrder(v *pbopaque.Order) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchOrder(v *pbopaque.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pbopaque.Order)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetReference() == m.Reference) {
-		return false
-	}
-	if !(int32(v.GetStatus()) == int32(m.Status)) {
-		return false
-	}
-	if !(v.GetCreatedUnixMs() == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.HasPaidUnixMs()) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.GetPaidUnixMs() == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbopaqueMatchCustomer(v.GetCustomer(), &m.Customer) {
-		return false
-	}
-	if !pbopaqueMatchAddress(v.GetShipTo(), &m.ShipTo) {
-		return false
-	}
-	if (v.HasBillTo()) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbopaqueMatchAddress(v.GetBillTo(), m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.GetItems()
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbopaqueMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbopaqueMatchMoney(v.GetTotal(), &m.Total) {
-		return false
-	}
-	if (v.HasCoupon()) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(v.GetCoupon() == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.GetLabels()) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.GetLabels() {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.GetNote() == m.Note) {
-		return false
-	}
-	{
-		list := v.GetTags()
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.GetSignature(), m.Signature)) {
-		return false
-	}
-	if !(v.GetGift() == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbopaqueFromMoney(m *plain.Money) *pbopaque.Money {
 	v := new(pbopaque.Money)
 	v.SetCurrency(m.Currency)
@@ -841,19 +365,6 @@ func pbopaqueReadMoney(v *pbopaque.Money) (sum uint64) {
 	sum += Text(v.GetCurrency())
 	sum += uint64(v.GetMinorUnits())
 	return sum
-}
-
-func pbopaqueMatchMoney(v *pbopaque.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pbopaque.Money)
-	}
-	if !(v.GetCurrency() == m.Currency) {
-		return false
-	}
-	if !(v.GetMinorUnits() == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbopaqueFromCustomer(m *plain.Customer) *pbopaque.Customer {
@@ -898,33 +409,6 @@ func pbopaqueReadCustomer(v *pbopaque.Customer) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchCustomer(v *pbopaque.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pbopaque.Customer)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(v.GetName() == m.Name) {
-		return false
-	}
-	if !(v.GetEmail() == m.Email) {
-		return false
-	}
-	if (v.HasPhone()) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(v.GetPhone() == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.GetVerified() == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbopaqueFromAddress(m *plain.Address) *pbopaque.Address {
 	v := new(pbopaque.Address)
 	v.SetStreet(m.Street)
@@ -954,25 +438,6 @@ func pbopaqueReadAddress(v *pbopaque.Address) (sum uint64) {
 	sum += Text(v.GetPostalCode())
 	sum += Text(v.GetCountry())
 	return sum
-}
-
-func pbopaqueMatchAddress(v *pbopaque.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pbopaque.Address)
-	}
-	if !(v.GetStreet() == m.Street) {
-		return false
-	}
-	if !(v.GetCity() == m.City) {
-		return false
-	}
-	if !(v.GetPostalCode() == m.PostalCode) {
-		return false
-	}
-	if !(v.GetCountry() == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbopaqueFromLineItem(m *plain.LineItem) *pbopaque.LineItem {
@@ -1020,36 +485,6 @@ func pbopaqueReadLineItem(v *pbopaque.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchLineItem(v *pbopaque.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pbopaque.LineItem)
-	}
-	if !(v.GetSku() == m.Sku) {
-		return false
-	}
-	if !(v.GetTitle() == m.Title) {
-		return false
-	}
-	if !(v.GetQuantity() == m.Quantity) {
-		return false
-	}
-	if !pbopaqueMatchMoney(v.GetUnitPrice(), &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.GetTaxRate(), m.TaxRate)) {
-		return false
-	}
-	if (v.HasDiscountPercent()) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(v.GetDiscountPercent() == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbopaqueFromTiny(m *plain.Tiny) *pbopaque.Tiny {
 	v := new(pbopaque.Tiny)
 	v.SetSerial(m.Serial)
@@ -1078,22 +513,6 @@ func pbopaqueReadTiny(v *pbopaque.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbopaqueMatchTiny(v *pbopaque.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pbopaque.Tiny)
-	}
-	if !(v.GetSerial() == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.GetValue(), m.Value)) {
-		return false
-	}
-	if !(v.GetValid() == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbopaqueSomeBenchmark(v *pbopaque.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1109,10 +528,6 @@ func pbopaqueUseBenchmark(v *pbopaque.Benchmark, _ *plain.Benchmark) (uint64, er
 	return pbopaqueReadBenchmark(v), nil
 }
 
-func pbopaqueSameBenchmark(v *pbopaque.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbopaqueMatchBenchmark(v, m)), nil
-}
-
 func pbopaqueSomeBlob(v *pbopaque.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1125,10 +540,6 @@ func pbopaqueUseBlob(v *pbopaque.Blob, _ *plain.Blob) (uint64, error) {
 	return pbopaqueReadBlob(v), nil
 }
 
-func pbopaqueSameBlob(v *pbopaque.Blob, m *plain.Blob) (uint64, error) {
-	return bit(pbopaqueMatchBlob(v, m)), nil
-}
-
 func pbopaqueSomeMetrics(v *pbopaque.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1139,48 +550,6 @@ func pbopaqueSomeMetrics(v *pbopaque.Metrics, _ *plain.Metrics) (sum uint64, err
 
 func pbopaqueUseMetrics(v *pbopaque.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pbopaqueReadMetrics(v), nil
-}
-
-func pbopaqueSameMetrics(v *pbopaque.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbopaqueMatchMetrics(v, m)), nil
-}
-
-func pbopaqueSomeNotice(v *pbopaque.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.GetTitle())
-	if v := v.GetPart(); v != nil {
-		sum += uint64(v.GetAmount())
-	}
-	return sum, nil
-}
-
-func pbopaqueUseNotice(v *pbopaque.Notice, _ *plain.Notice) (uint64, error) {
-	return pbopaqueReadNotice(v), nil
-}
-
-func pbopaqueSameNotice(v *pbopaque.Notice, m *plain.Notice) (uint64, error) {
-	return bit(pbopaqueMatchNotice(v, m)), nil
-}
-
-func pbopaqueSomeNoticeNew(v *pbopaque.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.GetTitle())
-	if v := v.GetPart(); v != nil {
-		sum += Text(v.GetUnit())
-	}
-	return sum, nil
-}
-
-func pbopaqueUseNoticeNew(v *pbopaque.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return pbopaqueReadNoticeNew(v), nil
-}
-
-func pbopaqueSameNoticeNew(v *pbopaque.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(pbopaqueMatchNoticeNew(v, m)), nil
 }
 
 func pbopaqueSomeOrder(v *pbopaque.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1198,10 +567,6 @@ func pbopaqueUseOrder(v *pbopaque.Order, _ *plain.Order) (uint64, error) {
 	return pbopaqueReadOrder(v), nil
 }
 
-func pbopaqueSameOrder(v *pbopaque.Order, m *plain.Order) (uint64, error) {
-	return bit(pbopaqueMatchOrder(v, m)), nil
-}
-
 func pbopaqueSomeTiny(v *pbopaque.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1212,8 +577,4 @@ func pbopaqueSomeTiny(v *pbopaque.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 
 func pbopaqueUseTiny(v *pbopaque.Tiny, _ *plain.Tiny) (uint64, error) {
 	return pbopaqueReadTiny(v), nil
-}
-
-func pbopaqueSameTiny(v *pbopaque.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(pbopaqueMatchTiny(v, m)), nil
 }

@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
@@ -61,36 +60,6 @@ func pbpoolReadBenchmark(v *pbpool.Benchmark) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(pbpool.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !pbpoolMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !pbpoolMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !pbpoolMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func pbpoolFromEmbeddedMessage(m *plain.EmbeddedMessage) *pbpool.EmbeddedMessage {
 	v := new(pbpool.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func pbpoolReadEmbeddedMessage(v *pbpool.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func pbpoolMatchEmbeddedMessage(v *pbpool.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(pbpool.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromMap(m *plain.Map) *pbpool.Map {
@@ -154,25 +113,6 @@ func pbpoolReadMap(v *pbpool.Map) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchMap(v *pbpool.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(pbpool.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbpoolFromEnumMessage(m *plain.EnumMessage) *pbpool.EnumMessage {
 	v := new(pbpool.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func pbpoolReadEnumMessage(v *pbpool.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchEnumMessage(v *pbpool.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(pbpool.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromBlob(m *plain.Blob) *pbpool.Blob {
 	v := new(pbpool.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func pbpoolReadBlob(v *pbpool.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func pbpoolMatchBlob(v *pbpool.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(pbpool.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromMetrics(m *plain.Metrics) *pbpool.Metrics {
@@ -293,304 +210,6 @@ func pbpoolReadMetrics(v *pbpool.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func pbpoolMatchMetrics(v *pbpool.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(pbpool.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbpoolFromNotice(m *plain.Notice) *pbpool.Notice {
-	v := new(pbpool.Notice)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbpoolFromNoticePart(&m.Part)
-	{
-		list := make([]*pbpool.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbpoolFromNoticePart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	return v
-}
-
-func pbpoolToNotice(v *pbpool.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbpoolToNoticePart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			pbpoolToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func pbpoolReadNotice(v *pbpool.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbpoolReadNoticePart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbpoolReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func pbpoolMatchNotice(v *pbpool.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(pbpool.Notice)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbpoolMatchNoticePart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbpoolFromNoticePart(m *plain.NoticePart) *pbpool.NoticePart {
-	v := new(pbpool.NoticePart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	return v
-}
-
-func pbpoolToNoticePart(v *pbpool.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-}
-
-func pbpoolReadNoticePart(v *pbpool.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	return sum
-}
-
-func pbpoolMatchNoticePart(v *pbpool.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(pbpool.NoticePart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func pbpoolFromNoticeNew(m *plain.NoticeNew) *pbpool.NoticeNew {
-	v := new(pbpool.NoticeNew)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = pbpoolFromNoticeNewPart(&m.Part)
-	{
-		list := make([]*pbpool.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = pbpoolFromNoticeNewPart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	v.Note = m.Note
-	v.Tags = m.Tags
-	return v
-}
-
-func pbpoolToNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	pbpoolToNoticeNewPart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			pbpoolToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.Note
-	{
-		list := v.Tags
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func pbpoolReadNoticeNew(v *pbpool.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += pbpoolReadNoticeNewPart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += pbpoolReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.Note)
-	{
-		list := v.Tags
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func pbpoolMatchNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(pbpool.NoticeNew)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !pbpoolMatchNoticeNewPart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func pbpoolFromNoticeNewPart(m *plain.NoticeNewPart) *pbpool.NoticeNewPart {
-	v := new(pbpool.NoticeNewPart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	v.Unit = m.Unit
-	return v
-}
-
-func pbpoolToNoticeNewPart(v *pbpool.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-	m.Unit = v.Unit
-}
-
-func pbpoolReadNoticeNewPart(v *pbpool.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	sum += Text(v.Unit)
-	return sum
-}
-
-func pbpoolMatchNoticeNewPart(v *pbpool.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(pbpool.NoticeNewPart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	if !(v.Unit == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromOrder(m *plain.Order) *pbpool.Order {
@@ -719,101 +338,6 @@ func pbpoolReadOrder(v *pbpool.Order) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchOrder(v *pbpool.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(pbpool.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !pbpoolMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !pbpoolMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !pbpoolMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !pbpoolMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !pbpoolMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromMoney(m *plain.Money) *pbpool.Money {
 	v := new(pbpool.Money)
 	v.Currency = m.Currency
@@ -837,19 +361,6 @@ func pbpoolReadMoney(v *pbpool.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func pbpoolMatchMoney(v *pbpool.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(pbpool.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromCustomer(m *plain.Customer) *pbpool.Customer {
@@ -892,33 +403,6 @@ func pbpoolReadCustomer(v *pbpool.Customer) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchCustomer(v *pbpool.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(pbpool.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func pbpoolFromAddress(m *plain.Address) *pbpool.Address {
 	v := new(pbpool.Address)
 	v.Street = m.Street
@@ -948,25 +432,6 @@ func pbpoolReadAddress(v *pbpool.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func pbpoolMatchAddress(v *pbpool.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(pbpool.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func pbpoolFromLineItem(m *plain.LineItem) *pbpool.LineItem {
@@ -1012,36 +477,6 @@ func pbpoolReadLineItem(v *pbpool.LineItem) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchLineItem(v *pbpool.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(pbpool.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !pbpoolMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func pbpoolFromTiny(m *plain.Tiny) *pbpool.Tiny {
 	v := new(pbpool.Tiny)
 	v.Serial = m.Serial
@@ -1070,22 +505,6 @@ func pbpoolReadTiny(v *pbpool.Tiny) (sum uint64) {
 	return sum
 }
 
-func pbpoolMatchTiny(v *pbpool.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(pbpool.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func pbpoolSomeBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1101,10 +520,6 @@ func pbpoolUseBenchmark(v *pbpool.Benchmark, _ *plain.Benchmark) (uint64, error)
 	return pbpoolReadBenchmark(v), nil
 }
 
-func pbpoolSameBenchmark(v *pbpool.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(pbpoolMatchBenchmark(v, m)), nil
-}
-
 func pbpoolSomeBlob(v *pbpool.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1114,10 +529,6 @@ func pbpoolSomeBlob(v *pbpool.Blob, _ *plain.Blob) (sum uint64, err error) {
 }
 
 func pbpoolUseBlob(v *pbpool.Blob, _ *plain.Blob) (uint64, error) { return pbpoolReadBlob(v), nil }
-
-func pbpoolSameBlob(v *pbpool.Blob, m *plain.Blob) (uint64, error) {
-	return bit(pbpoolMatchBlob(v, m)), nil
-}
 
 func pbpoolSomeMetrics(v *pbpool.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
@@ -1129,48 +540,6 @@ func pbpoolSomeMetrics(v *pbpool.Metrics, _ *plain.Metrics) (sum uint64, err err
 
 func pbpoolUseMetrics(v *pbpool.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pbpoolReadMetrics(v), nil
-}
-
-func pbpoolSameMetrics(v *pbpool.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(pbpoolMatchMetrics(v, m)), nil
-}
-
-func pbpoolSomeNotice(v *pbpool.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += uint64(v.Amount)
-	}
-	return sum, nil
-}
-
-func pbpoolUseNotice(v *pbpool.Notice, _ *plain.Notice) (uint64, error) {
-	return pbpoolReadNotice(v), nil
-}
-
-func pbpoolSameNotice(v *pbpool.Notice, m *plain.Notice) (uint64, error) {
-	return bit(pbpoolMatchNotice(v, m)), nil
-}
-
-func pbpoolSomeNoticeNew(v *pbpool.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += Text(v.Unit)
-	}
-	return sum, nil
-}
-
-func pbpoolUseNoticeNew(v *pbpool.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return pbpoolReadNoticeNew(v), nil
-}
-
-func pbpoolSameNoticeNew(v *pbpool.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(pbpoolMatchNoticeNew(v, m)), nil
 }
 
 func pbpoolSomeOrder(v *pbpool.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1186,10 +555,6 @@ func pbpoolSomeOrder(v *pbpool.Order, _ *plain.Order) (sum uint64, err error) {
 
 func pbpoolUseOrder(v *pbpool.Order, _ *plain.Order) (uint64, error) { return pbpoolReadOrder(v), nil }
 
-func pbpoolSameOrder(v *pbpool.Order, m *plain.Order) (uint64, error) {
-	return bit(pbpoolMatchOrder(v, m)), nil
-}
-
 func pbpoolSomeTiny(v *pbpool.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1199,7 +564,3 @@ func pbpoolSomeTiny(v *pbpool.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func pbpoolUseTiny(v *pbpool.Tiny, _ *plain.Tiny) (uint64, error) { return pbpoolReadTiny(v), nil }
-
-func pbpoolSameTiny(v *pbpool.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(pbpoolMatchTiny(v, m)), nil
-}

@@ -8,6 +8,30 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
+func sameBenchmark(v, m *plain.Benchmark) bool {
+	if !(v.Message == m.Message) {
+		return false
+	}
+	if !sameEmbeddedMessage(&v.Embedded, &m.Embedded) {
+		return false
+	}
+	if !sameMap(&v.EmbeddedMap, &m.EmbeddedMap) {
+		return false
+	}
+	if !sameEnumMessage(&v.EnumMessage, &m.EnumMessage) {
+		return false
+	}
+	if len(v.Repeated) != len(m.Repeated) {
+		return false
+	}
+	for i := range v.Repeated {
+		if !sameEmbeddedMessage(&v.Repeated[i], &m.Repeated[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func plainReadBenchmark(v *plain.Benchmark) (sum uint64) {
 	sum += Text(v.Message)
 	sum += plainReadEmbeddedMessage(&v.Embedded)
@@ -23,29 +47,9 @@ func plainReadBenchmark(v *plain.Benchmark) (sum uint64) {
 	return sum
 }
 
-func plainMatchBenchmark(v *plain.Benchmark, m *plain.Benchmark) bool {
-	if !(v.Message == m.Message) {
+func sameEmbeddedMessage(v, m *plain.EmbeddedMessage) bool {
+	if !bytes.Equal(v.EmbeddedData, m.EmbeddedData) {
 		return false
-	}
-	if !plainMatchEmbeddedMessage(&v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !plainMatchMap(&v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !plainMatchEnumMessage(&v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !plainMatchEmbeddedMessage(&list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
 	}
 	return true
 }
@@ -55,9 +59,15 @@ func plainReadEmbeddedMessage(v *plain.EmbeddedMessage) (sum uint64) {
 	return sum
 }
 
-func plainMatchEmbeddedMessage(v *plain.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
+func sameMap(v, m *plain.Map) bool {
+	if len(v.BuiltMap) != len(m.BuiltMap) {
 		return false
+	}
+	for k, x := range v.BuiltMap {
+		y, ok := m.BuiltMap[k]
+		if !ok || !sameDouble(x, y) {
+			return false
+		}
 	}
 	return true
 }
@@ -71,18 +81,12 @@ func plainReadMap(v *plain.Map) (sum uint64) {
 	return sum
 }
 
-func plainMatchMap(v *plain.Map, m *plain.Map) bool {
-	if len(v.BuiltMap) != len(m.BuiltMap) {
+func sameEnumMessage(v, m *plain.EnumMessage) bool {
+	if !(v.Message == m.Message) {
 		return false
 	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
+	if !(v.Embedded == m.Embedded) {
+		return false
 	}
 	return true
 }
@@ -93,11 +97,8 @@ func plainReadEnumMessage(v *plain.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func plainMatchEnumMessage(v *plain.EnumMessage, m *plain.EnumMessage) bool {
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
+func sameBlob(v, m *plain.Blob) bool {
+	if !bytes.Equal(v.Data, m.Data) {
 		return false
 	}
 	return true
@@ -108,9 +109,25 @@ func plainReadBlob(v *plain.Blob) (sum uint64) {
 	return sum
 }
 
-func plainMatchBlob(v *plain.Blob, m *plain.Blob) bool {
-	if !(bytes.Equal(v.Data, m.Data)) {
+func sameMetrics(v, m *plain.Metrics) bool {
+	if !(v.Series == m.Series) {
 		return false
+	}
+	if len(v.UnixMs) != len(m.UnixMs) {
+		return false
+	}
+	for i := range v.UnixMs {
+		if !(v.UnixMs[i] == m.UnixMs[i]) {
+			return false
+		}
+	}
+	if len(v.Values) != len(m.Values) {
+		return false
+	}
+	for i := range v.Values {
+		if !sameDouble(v.Values[i], m.Values[i]) {
+			return false
+		}
 	}
 	return true
 }
@@ -134,164 +151,69 @@ func plainReadMetrics(v *plain.Metrics) (sum uint64) {
 	return sum
 }
 
-func plainMatchMetrics(v *plain.Metrics, m *plain.Metrics) bool {
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func plainReadNotice(v *plain.Notice) (sum uint64) {
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += plainReadNoticePart(&v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += plainReadNoticePart(&list[i])
-		}
-	}
-	return sum
-}
-
-func plainMatchNotice(v *plain.Notice, m *plain.Notice) bool {
+func sameOrder(v, m *plain.Order) bool {
 	if !(v.Serial == m.Serial) {
 		return false
 	}
-	if !(v.Title == m.Title) {
+	if !(v.Reference == m.Reference) {
 		return false
 	}
-	if !plainMatchNoticePart(&v.Part, &m.Part) {
+	if !(v.Status == m.Status) {
 		return false
 	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
+	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
+		return false
+	}
+	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) || v.PaidUnixMs != nil && !(*v.PaidUnixMs == *m.PaidUnixMs) {
+		return false
+	}
+	if !sameCustomer(&v.Customer, &m.Customer) {
+		return false
+	}
+	if !sameAddress(&v.ShipTo, &m.ShipTo) {
+		return false
+	}
+	if (v.BillTo != nil) != (m.BillTo != nil) || v.BillTo != nil && !sameAddress(v.BillTo, m.BillTo) {
+		return false
+	}
+	if len(v.Items) != len(m.Items) {
+		return false
+	}
+	for i := range v.Items {
+		if !sameLineItem(&v.Items[i], &m.Items[i]) {
 			return false
 		}
-		for i := range list {
-			if !plainMatchNoticePart(&list[i], &m.Parts[i]) {
-				return false
-			}
-		}
 	}
-	return true
-}
-
-func plainReadNoticePart(v *plain.NoticePart) (sum uint64) {
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	return sum
-}
-
-func plainMatchNoticePart(v *plain.NoticePart, m *plain.NoticePart) bool {
-	if !(v.Name == m.Name) {
+	if !sameMoney(&v.Total, &m.Total) {
 		return false
 	}
-	if !(v.Amount == m.Amount) {
+	if (v.Coupon != nil) != (m.Coupon != nil) || v.Coupon != nil && !(*v.Coupon == *m.Coupon) {
 		return false
 	}
-	return true
-}
-
-func plainReadNoticeNew(v *plain.NoticeNew) (sum uint64) {
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += plainReadNoticeNewPart(&v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += plainReadNoticeNewPart(&list[i])
-		}
-	}
-	sum += Text(v.Note)
-	{
-		list := v.Tags
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func plainMatchNoticeNew(v *plain.NoticeNew, m *plain.NoticeNew) bool {
-	if !(v.Serial == m.Serial) {
+	if len(v.Labels) != len(m.Labels) {
 		return false
 	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !plainMatchNoticeNewPart(&v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
+	for k, x := range v.Labels {
+		y, ok := m.Labels[k]
+		if !ok || !(x == y) {
 			return false
-		}
-		for i := range list {
-			if !plainMatchNoticeNewPart(&list[i], &m.Parts[i]) {
-				return false
-			}
 		}
 	}
 	if !(v.Note == m.Note) {
 		return false
 	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
+	if len(v.Tags) != len(m.Tags) {
+		return false
+	}
+	for i := range v.Tags {
+		if !(v.Tags[i] == m.Tags[i]) {
 			return false
 		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
 	}
-	return true
-}
-
-func plainReadNoticeNewPart(v *plain.NoticeNewPart) (sum uint64) {
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	sum += Text(v.Unit)
-	return sum
-}
-
-func plainMatchNoticeNewPart(v *plain.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if !(v.Name == m.Name) {
+	if !bytes.Equal(v.Signature, m.Signature) {
 		return false
 	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	if !(v.Unit == m.Unit) {
+	if !(v.Gift == m.Gift) {
 		return false
 	}
 	return true
@@ -342,93 +264,11 @@ func plainReadOrder(v *plain.Order) (sum uint64) {
 	return sum
 }
 
-func plainMatchOrder(v *plain.Order, m *plain.Order) bool {
-	if !(v.Serial == m.Serial) {
+func sameMoney(v, m *plain.Money) bool {
+	if !(v.Currency == m.Currency) {
 		return false
 	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(*v.PaidUnixMs == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !plainMatchCustomer(&v.Customer, &m.Customer) {
-		return false
-	}
-	if !plainMatchAddress(&v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !plainMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !plainMatchLineItem(&list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !plainMatchMoney(&v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(*v.Coupon == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
+	if !(v.MinorUnits == m.MinorUnits) {
 		return false
 	}
 	return true
@@ -440,11 +280,20 @@ func plainReadMoney(v *plain.Money) (sum uint64) {
 	return sum
 }
 
-func plainMatchMoney(v *plain.Money, m *plain.Money) bool {
-	if !(v.Currency == m.Currency) {
+func sameCustomer(v, m *plain.Customer) bool {
+	if !(v.Serial == m.Serial) {
 		return false
 	}
-	if !(v.MinorUnits == m.MinorUnits) {
+	if !(v.Name == m.Name) {
+		return false
+	}
+	if !(v.Email == m.Email) {
+		return false
+	}
+	if (v.Phone != nil) != (m.Phone != nil) || v.Phone != nil && !(*v.Phone == *m.Phone) {
+		return false
+	}
+	if !(v.Verified == m.Verified) {
 		return false
 	}
 	return true
@@ -462,25 +311,17 @@ func plainReadCustomer(v *plain.Customer) (sum uint64) {
 	return sum
 }
 
-func plainMatchCustomer(v *plain.Customer, m *plain.Customer) bool {
-	if !(v.Serial == m.Serial) {
+func sameAddress(v, m *plain.Address) bool {
+	if !(v.Street == m.Street) {
 		return false
 	}
-	if !(v.Name == m.Name) {
+	if !(v.City == m.City) {
 		return false
 	}
-	if !(v.Email == m.Email) {
+	if !(v.PostalCode == m.PostalCode) {
 		return false
 	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(*v.Phone == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
+	if !(v.Country == m.Country) {
 		return false
 	}
 	return true
@@ -494,17 +335,23 @@ func plainReadAddress(v *plain.Address) (sum uint64) {
 	return sum
 }
 
-func plainMatchAddress(v *plain.Address, m *plain.Address) bool {
-	if !(v.Street == m.Street) {
+func sameLineItem(v, m *plain.LineItem) bool {
+	if !(v.Sku == m.Sku) {
 		return false
 	}
-	if !(v.City == m.City) {
+	if !(v.Title == m.Title) {
 		return false
 	}
-	if !(v.PostalCode == m.PostalCode) {
+	if !(v.Quantity == m.Quantity) {
 		return false
 	}
-	if !(v.Country == m.Country) {
+	if !sameMoney(&v.UnitPrice, &m.UnitPrice) {
+		return false
+	}
+	if !sameDouble(v.TaxRate, m.TaxRate) {
+		return false
+	}
+	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) || v.DiscountPercent != nil && !(*v.DiscountPercent == *m.DiscountPercent) {
 		return false
 	}
 	return true
@@ -523,29 +370,15 @@ func plainReadLineItem(v *plain.LineItem) (sum uint64) {
 	return sum
 }
 
-func plainMatchLineItem(v *plain.LineItem, m *plain.LineItem) bool {
-	if !(v.Sku == m.Sku) {
+func sameTiny(v, m *plain.Tiny) bool {
+	if !(v.Serial == m.Serial) {
 		return false
 	}
-	if !(v.Title == m.Title) {
+	if !sameDouble(v.Value, m.Value) {
 		return false
 	}
-	if !(v.Quantity == m.Quantity) {
+	if !(v.Valid == m.Valid) {
 		return false
-	}
-	if !plainMatchMoney(&v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(*v.DiscountPercent == *m.DiscountPercent) {
-			return false
-		}
 	}
 	return true
 }
@@ -555,19 +388,6 @@ func plainReadTiny(v *plain.Tiny) (sum uint64) {
 	sum += math.Float64bits(v.Value)
 	sum += bit(v.Valid)
 	return sum
-}
-
-func plainMatchTiny(v *plain.Tiny, m *plain.Tiny) bool {
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
 }
 
 func plainSomeBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
@@ -583,20 +403,12 @@ func plainUseBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return plainReadBenchmark(v), nil
 }
 
-func plainSameBenchmark(v *plain.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(plainMatchBenchmark(v, m)), nil
-}
-
 func plainSomeBlob(v *plain.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Data)
 	return sum, nil
 }
 
 func plainUseBlob(v *plain.Blob, _ *plain.Blob) (uint64, error) { return plainReadBlob(v), nil }
-
-func plainSameBlob(v *plain.Blob, m *plain.Blob) (uint64, error) {
-	return bit(plainMatchBlob(v, m)), nil
-}
 
 func plainSomeMetrics(v *plain.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series)
@@ -605,42 +417,6 @@ func plainSomeMetrics(v *plain.Metrics, _ *plain.Metrics) (sum uint64, err error
 
 func plainUseMetrics(v *plain.Metrics, _ *plain.Metrics) (uint64, error) {
 	return plainReadMetrics(v), nil
-}
-
-func plainSameMetrics(v *plain.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(plainMatchMetrics(v, m)), nil
-}
-
-func plainSomeNotice(v *plain.Notice, _ *plain.Notice) (sum uint64, err error) {
-	sum += Text(v.Title)
-	{
-		v := &v.Part
-		sum += uint64(v.Amount)
-	}
-	return sum, nil
-}
-
-func plainUseNotice(v *plain.Notice, _ *plain.Notice) (uint64, error) { return plainReadNotice(v), nil }
-
-func plainSameNotice(v *plain.Notice, m *plain.Notice) (uint64, error) {
-	return bit(plainMatchNotice(v, m)), nil
-}
-
-func plainSomeNoticeNew(v *plain.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	sum += Text(v.Title)
-	{
-		v := &v.Part
-		sum += Text(v.Unit)
-	}
-	return sum, nil
-}
-
-func plainUseNoticeNew(v *plain.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return plainReadNoticeNew(v), nil
-}
-
-func plainSameNoticeNew(v *plain.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(plainMatchNoticeNew(v, m)), nil
 }
 
 func plainSomeOrder(v *plain.Order, _ *plain.Order) (sum uint64, err error) {
@@ -654,17 +430,9 @@ func plainSomeOrder(v *plain.Order, _ *plain.Order) (sum uint64, err error) {
 
 func plainUseOrder(v *plain.Order, _ *plain.Order) (uint64, error) { return plainReadOrder(v), nil }
 
-func plainSameOrder(v *plain.Order, m *plain.Order) (uint64, error) {
-	return bit(plainMatchOrder(v, m)), nil
-}
-
 func plainSomeTiny(v *plain.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial)
 	return sum, nil
 }
 
 func plainUseTiny(v *plain.Tiny, _ *plain.Tiny) (uint64, error) { return plainReadTiny(v), nil }
-
-func plainSameTiny(v *plain.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(plainMatchTiny(v, m)), nil
-}

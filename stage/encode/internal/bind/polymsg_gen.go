@@ -3,7 +3,6 @@
 package bind
 
 import (
-	"bytes"
 	"math"
 	"postage/stage/encode/internal/plain"
 	"postage/stage/encode/internal/polymsg"
@@ -61,36 +60,6 @@ func polymsgReadBenchmark(v *polymsg.Benchmark) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) bool {
-	if v == nil {
-		v = new(polymsg.Benchmark)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !polymsgMatchEmbeddedMessage(v.Embedded, &m.Embedded) {
-		return false
-	}
-	if !polymsgMatchMap(v.EmbeddedMap, &m.EmbeddedMap) {
-		return false
-	}
-	if !polymsgMatchEnumMessage(v.EnumMessage, &m.EnumMessage) {
-		return false
-	}
-	{
-		list := v.Repeated
-		if len(list) != len(m.Repeated) {
-			return false
-		}
-		for i := range list {
-			if !polymsgMatchEmbeddedMessage(list[i], &m.Repeated[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func polymsgFromEmbeddedMessage(m *plain.EmbeddedMessage) *polymsg.EmbeddedMessage {
 	v := new(polymsg.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
@@ -111,16 +80,6 @@ func polymsgReadEmbeddedMessage(v *polymsg.EmbeddedMessage) (sum uint64) {
 	}
 	sum += Text(v.EmbeddedData)
 	return sum
-}
-
-func polymsgMatchEmbeddedMessage(v *polymsg.EmbeddedMessage, m *plain.EmbeddedMessage) bool {
-	if v == nil {
-		v = new(polymsg.EmbeddedMessage)
-	}
-	if !(bytes.Equal(v.EmbeddedData, m.EmbeddedData)) {
-		return false
-	}
-	return true
 }
 
 func polymsgFromMap(m *plain.Map) *polymsg.Map {
@@ -154,25 +113,6 @@ func polymsgReadMap(v *polymsg.Map) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchMap(v *polymsg.Map, m *plain.Map) bool {
-	if v == nil {
-		v = new(polymsg.Map)
-	}
-	if len(v.BuiltMap) != len(m.BuiltMap) {
-		return false
-	}
-	for k, x := range v.BuiltMap {
-		y, ok := m.BuiltMap[k]
-		if !ok {
-			return false
-		}
-		if !(sameDouble(x, y)) {
-			return false
-		}
-	}
-	return true
-}
-
 func polymsgFromEnumMessage(m *plain.EnumMessage) *polymsg.EnumMessage {
 	v := new(polymsg.EnumMessage)
 	v.Message = m.Message
@@ -198,19 +138,6 @@ func polymsgReadEnumMessage(v *polymsg.EnumMessage) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchEnumMessage(v *polymsg.EnumMessage, m *plain.EnumMessage) bool {
-	if v == nil {
-		v = new(polymsg.EnumMessage)
-	}
-	if !(v.Message == m.Message) {
-		return false
-	}
-	if !(int32(v.Embedded) == int32(m.Embedded)) {
-		return false
-	}
-	return true
-}
-
 func polymsgFromBlob(m *plain.Blob) *polymsg.Blob {
 	v := new(polymsg.Blob)
 	v.Data = m.Data
@@ -231,16 +158,6 @@ func polymsgReadBlob(v *polymsg.Blob) (sum uint64) {
 	}
 	sum += Text(v.Data)
 	return sum
-}
-
-func polymsgMatchBlob(v *polymsg.Blob, m *plain.Blob) bool {
-	if v == nil {
-		v = new(polymsg.Blob)
-	}
-	if !(bytes.Equal(v.Data, m.Data)) {
-		return false
-	}
-	return true
 }
 
 func polymsgFromMetrics(m *plain.Metrics) *polymsg.Metrics {
@@ -293,304 +210,6 @@ func polymsgReadMetrics(v *polymsg.Metrics) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-func polymsgMatchMetrics(v *polymsg.Metrics, m *plain.Metrics) bool {
-	if v == nil {
-		v = new(polymsg.Metrics)
-	}
-	if !(v.Series == m.Series) {
-		return false
-	}
-	{
-		list := v.UnixMs
-		if len(list) != len(m.UnixMs) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.UnixMs[i]) {
-				return false
-			}
-		}
-	}
-	{
-		list := v.Values
-		if len(list) != len(m.Values) {
-			return false
-		}
-		for i := range list {
-			if !(sameDouble(list[i], m.Values[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func polymsgFromNotice(m *plain.Notice) *polymsg.Notice {
-	v := new(polymsg.Notice)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = polymsgFromNoticePart(&m.Part)
-	{
-		list := make([]*polymsg.NoticePart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = polymsgFromNoticePart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	return v
-}
-
-func polymsgToNotice(v *polymsg.Notice, m *plain.Notice) {
-	*m = plain.Notice{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	polymsgToNoticePart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticePart, len(list))
-		for i := range list {
-			polymsgToNoticePart(list[i], &m.Parts[i])
-		}
-	}
-}
-
-func polymsgReadNotice(v *polymsg.Notice) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += polymsgReadNoticePart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += polymsgReadNoticePart(list[i])
-		}
-	}
-	return sum
-}
-
-func polymsgMatchNotice(v *polymsg.Notice, m *plain.Notice) bool {
-	if v == nil {
-		v = new(polymsg.Notice)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !polymsgMatchNoticePart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !polymsgMatchNoticePart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func polymsgFromNoticePart(m *plain.NoticePart) *polymsg.NoticePart {
-	v := new(polymsg.NoticePart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	return v
-}
-
-func polymsgToNoticePart(v *polymsg.NoticePart, m *plain.NoticePart) {
-	*m = plain.NoticePart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-}
-
-func polymsgReadNoticePart(v *polymsg.NoticePart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	return sum
-}
-
-func polymsgMatchNoticePart(v *polymsg.NoticePart, m *plain.NoticePart) bool {
-	if v == nil {
-		v = new(polymsg.NoticePart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	return true
-}
-
-func polymsgFromNoticeNew(m *plain.NoticeNew) *polymsg.NoticeNew {
-	v := new(polymsg.NoticeNew)
-	v.Serial = m.Serial
-	v.Title = m.Title
-	v.Part = polymsgFromNoticeNewPart(&m.Part)
-	{
-		list := make([]*polymsg.NoticeNewPart, len(m.Parts))
-		for i := range m.Parts {
-			list[i] = polymsgFromNoticeNewPart(&m.Parts[i])
-		}
-		v.Parts = list
-	}
-	v.Note = m.Note
-	v.Tags = m.Tags
-	return v
-}
-
-func polymsgToNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) {
-	*m = plain.NoticeNew{}
-	if v == nil {
-		return
-	}
-	m.Serial = v.Serial
-	m.Title = v.Title
-	polymsgToNoticeNewPart(v.Part, &m.Part)
-	{
-		list := v.Parts
-		m.Parts = make([]plain.NoticeNewPart, len(list))
-		for i := range list {
-			polymsgToNoticeNewPart(list[i], &m.Parts[i])
-		}
-	}
-	m.Note = v.Note
-	{
-		list := v.Tags
-		m.Tags = make([]string, len(list))
-		for i := range list {
-			m.Tags[i] = list[i]
-		}
-	}
-}
-
-func polymsgReadNoticeNew(v *polymsg.NoticeNew) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += uint64(v.Serial)
-	sum += Text(v.Title)
-	sum += polymsgReadNoticeNewPart(v.Part)
-	{
-		list := v.Parts
-		sum += uint64(len(list))
-		for i := range list {
-			sum += polymsgReadNoticeNewPart(list[i])
-		}
-	}
-	sum += Text(v.Note)
-	{
-		list := v.Tags
-		sum += uint64(len(list))
-		for i := range list {
-			sum += Text(list[i])
-		}
-	}
-	return sum
-}
-
-func polymsgMatchNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) bool {
-	if v == nil {
-		v = new(polymsg.NoticeNew)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !polymsgMatchNoticeNewPart(v.Part, &m.Part) {
-		return false
-	}
-	{
-		list := v.Parts
-		if len(list) != len(m.Parts) {
-			return false
-		}
-		for i := range list {
-			if !polymsgMatchNoticeNewPart(list[i], &m.Parts[i]) {
-				return false
-			}
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func polymsgFromNoticeNewPart(m *plain.NoticeNewPart) *polymsg.NoticeNewPart {
-	v := new(polymsg.NoticeNewPart)
-	v.Name = m.Name
-	v.Amount = m.Amount
-	v.Unit = m.Unit
-	return v
-}
-
-func polymsgToNoticeNewPart(v *polymsg.NoticeNewPart, m *plain.NoticeNewPart) {
-	*m = plain.NoticeNewPart{}
-	if v == nil {
-		return
-	}
-	m.Name = v.Name
-	m.Amount = v.Amount
-	m.Unit = v.Unit
-}
-
-func polymsgReadNoticeNewPart(v *polymsg.NoticeNewPart) (sum uint64) {
-	if v == nil {
-		return 0
-	}
-	sum += Text(v.Name)
-	sum += uint64(v.Amount)
-	sum += Text(v.Unit)
-	return sum
-}
-
-func polymsgMatchNoticeNewPart(v *polymsg.NoticeNewPart, m *plain.NoticeNewPart) bool {
-	if v == nil {
-		v = new(polymsg.NoticeNewPart)
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Amount == m.Amount) {
-		return false
-	}
-	if !(v.Unit == m.Unit) {
-		return false
-	}
-	return true
 }
 
 func polymsgFromOrder(m *plain.Order) *polymsg.Order {
@@ -723,101 +342,6 @@ func polymsgReadOrder(v *polymsg.Order) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchOrder(v *polymsg.Order, m *plain.Order) bool {
-	if v == nil {
-		v = new(polymsg.Order)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Reference == m.Reference) {
-		return false
-	}
-	if !(int32(v.Status) == int32(m.Status)) {
-		return false
-	}
-	if !(v.CreatedUnixMs == m.CreatedUnixMs) {
-		return false
-	}
-	if (v.PaidUnixMs != nil) != (m.PaidUnixMs != nil) {
-		return false
-	}
-	if m.PaidUnixMs != nil {
-		if !(v.PaidUnixMs.Value == *m.PaidUnixMs) {
-			return false
-		}
-	}
-	if !polymsgMatchCustomer(v.Customer, &m.Customer) {
-		return false
-	}
-	if !polymsgMatchAddress(v.ShipTo, &m.ShipTo) {
-		return false
-	}
-	if (v.BillTo != nil) != (m.BillTo != nil) {
-		return false
-	}
-	if m.BillTo != nil {
-		if !polymsgMatchAddress(v.BillTo, m.BillTo) {
-			return false
-		}
-	}
-	{
-		list := v.Items
-		if len(list) != len(m.Items) {
-			return false
-		}
-		for i := range list {
-			if !polymsgMatchLineItem(list[i], &m.Items[i]) {
-				return false
-			}
-		}
-	}
-	if !polymsgMatchMoney(v.Total, &m.Total) {
-		return false
-	}
-	if (v.Coupon != nil) != (m.Coupon != nil) {
-		return false
-	}
-	if m.Coupon != nil {
-		if !(v.Coupon.Value == *m.Coupon) {
-			return false
-		}
-	}
-	if len(v.Labels) != len(m.Labels) {
-		return false
-	}
-	for k, x := range v.Labels {
-		y, ok := m.Labels[k]
-		if !ok {
-			return false
-		}
-		if !(x == y) {
-			return false
-		}
-	}
-	if !(v.Note == m.Note) {
-		return false
-	}
-	{
-		list := v.Tags
-		if len(list) != len(m.Tags) {
-			return false
-		}
-		for i := range list {
-			if !(list[i] == m.Tags[i]) {
-				return false
-			}
-		}
-	}
-	if !(bytes.Equal(v.Signature, m.Signature)) {
-		return false
-	}
-	if !(v.Gift == m.Gift) {
-		return false
-	}
-	return true
-}
-
 func polymsgFromMoney(m *plain.Money) *polymsg.Money {
 	v := new(polymsg.Money)
 	v.Currency = m.Currency
@@ -841,19 +365,6 @@ func polymsgReadMoney(v *polymsg.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
-}
-
-func polymsgMatchMoney(v *polymsg.Money, m *plain.Money) bool {
-	if v == nil {
-		v = new(polymsg.Money)
-	}
-	if !(v.Currency == m.Currency) {
-		return false
-	}
-	if !(v.MinorUnits == m.MinorUnits) {
-		return false
-	}
-	return true
 }
 
 func polymsgFromCustomer(m *plain.Customer) *polymsg.Customer {
@@ -898,33 +409,6 @@ func polymsgReadCustomer(v *polymsg.Customer) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchCustomer(v *polymsg.Customer, m *plain.Customer) bool {
-	if v == nil {
-		v = new(polymsg.Customer)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(v.Name == m.Name) {
-		return false
-	}
-	if !(v.Email == m.Email) {
-		return false
-	}
-	if (v.Phone != nil) != (m.Phone != nil) {
-		return false
-	}
-	if m.Phone != nil {
-		if !(v.Phone.Value == *m.Phone) {
-			return false
-		}
-	}
-	if !(v.Verified == m.Verified) {
-		return false
-	}
-	return true
-}
-
 func polymsgFromAddress(m *plain.Address) *polymsg.Address {
 	v := new(polymsg.Address)
 	v.Street = m.Street
@@ -954,25 +438,6 @@ func polymsgReadAddress(v *polymsg.Address) (sum uint64) {
 	sum += Text(v.PostalCode)
 	sum += Text(v.Country)
 	return sum
-}
-
-func polymsgMatchAddress(v *polymsg.Address, m *plain.Address) bool {
-	if v == nil {
-		v = new(polymsg.Address)
-	}
-	if !(v.Street == m.Street) {
-		return false
-	}
-	if !(v.City == m.City) {
-		return false
-	}
-	if !(v.PostalCode == m.PostalCode) {
-		return false
-	}
-	if !(v.Country == m.Country) {
-		return false
-	}
-	return true
 }
 
 func polymsgFromLineItem(m *plain.LineItem) *polymsg.LineItem {
@@ -1020,36 +485,6 @@ func polymsgReadLineItem(v *polymsg.LineItem) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchLineItem(v *polymsg.LineItem, m *plain.LineItem) bool {
-	if v == nil {
-		v = new(polymsg.LineItem)
-	}
-	if !(v.Sku == m.Sku) {
-		return false
-	}
-	if !(v.Title == m.Title) {
-		return false
-	}
-	if !(v.Quantity == m.Quantity) {
-		return false
-	}
-	if !polymsgMatchMoney(v.UnitPrice, &m.UnitPrice) {
-		return false
-	}
-	if !(sameDouble(v.TaxRate, m.TaxRate)) {
-		return false
-	}
-	if (v.DiscountPercent != nil) != (m.DiscountPercent != nil) {
-		return false
-	}
-	if m.DiscountPercent != nil {
-		if !(v.DiscountPercent.Value == *m.DiscountPercent) {
-			return false
-		}
-	}
-	return true
-}
-
 func polymsgFromTiny(m *plain.Tiny) *polymsg.Tiny {
 	v := new(polymsg.Tiny)
 	v.Serial = m.Serial
@@ -1078,22 +513,6 @@ func polymsgReadTiny(v *polymsg.Tiny) (sum uint64) {
 	return sum
 }
 
-func polymsgMatchTiny(v *polymsg.Tiny, m *plain.Tiny) bool {
-	if v == nil {
-		v = new(polymsg.Tiny)
-	}
-	if !(v.Serial == m.Serial) {
-		return false
-	}
-	if !(sameDouble(v.Value, m.Value)) {
-		return false
-	}
-	if !(v.Valid == m.Valid) {
-		return false
-	}
-	return true
-}
-
 func polymsgSomeBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1109,10 +528,6 @@ func polymsgUseBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (uint64, erro
 	return polymsgReadBenchmark(v), nil
 }
 
-func polymsgSameBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) (uint64, error) {
-	return bit(polymsgMatchBenchmark(v, m)), nil
-}
-
 func polymsgSomeBlob(v *polymsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1122,10 +537,6 @@ func polymsgSomeBlob(v *polymsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 }
 
 func polymsgUseBlob(v *polymsg.Blob, _ *plain.Blob) (uint64, error) { return polymsgReadBlob(v), nil }
-
-func polymsgSameBlob(v *polymsg.Blob, m *plain.Blob) (uint64, error) {
-	return bit(polymsgMatchBlob(v, m)), nil
-}
 
 func polymsgSomeMetrics(v *polymsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
@@ -1137,48 +548,6 @@ func polymsgSomeMetrics(v *polymsg.Metrics, _ *plain.Metrics) (sum uint64, err e
 
 func polymsgUseMetrics(v *polymsg.Metrics, _ *plain.Metrics) (uint64, error) {
 	return polymsgReadMetrics(v), nil
-}
-
-func polymsgSameMetrics(v *polymsg.Metrics, m *plain.Metrics) (uint64, error) {
-	return bit(polymsgMatchMetrics(v, m)), nil
-}
-
-func polymsgSomeNotice(v *polymsg.Notice, _ *plain.Notice) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += uint64(v.Amount)
-	}
-	return sum, nil
-}
-
-func polymsgUseNotice(v *polymsg.Notice, _ *plain.Notice) (uint64, error) {
-	return polymsgReadNotice(v), nil
-}
-
-func polymsgSameNotice(v *polymsg.Notice, m *plain.Notice) (uint64, error) {
-	return bit(polymsgMatchNotice(v, m)), nil
-}
-
-func polymsgSomeNoticeNew(v *polymsg.NoticeNew, _ *plain.NoticeNew) (sum uint64, err error) {
-	if v == nil {
-		return 0, nil
-	}
-	sum += Text(v.Title)
-	if v := v.Part; v != nil {
-		sum += Text(v.Unit)
-	}
-	return sum, nil
-}
-
-func polymsgUseNoticeNew(v *polymsg.NoticeNew, _ *plain.NoticeNew) (uint64, error) {
-	return polymsgReadNoticeNew(v), nil
-}
-
-func polymsgSameNoticeNew(v *polymsg.NoticeNew, m *plain.NoticeNew) (uint64, error) {
-	return bit(polymsgMatchNoticeNew(v, m)), nil
 }
 
 func polymsgSomeOrder(v *polymsg.Order, _ *plain.Order) (sum uint64, err error) {
@@ -1196,10 +565,6 @@ func polymsgUseOrder(v *polymsg.Order, _ *plain.Order) (uint64, error) {
 	return polymsgReadOrder(v), nil
 }
 
-func polymsgSameOrder(v *polymsg.Order, m *plain.Order) (uint64, error) {
-	return bit(polymsgMatchOrder(v, m)), nil
-}
-
 func polymsgSomeTiny(v *polymsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -1209,7 +574,3 @@ func polymsgSomeTiny(v *polymsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 }
 
 func polymsgUseTiny(v *polymsg.Tiny, _ *plain.Tiny) (uint64, error) { return polymsgReadTiny(v), nil }
-
-func polymsgSameTiny(v *polymsg.Tiny, m *plain.Tiny) (uint64, error) {
-	return bit(polymsgMatchTiny(v, m)), nil
-}

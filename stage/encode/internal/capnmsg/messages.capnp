@@ -42,33 +42,6 @@ struct Metrics {
   values @2 :List(Float64);
 }
 
-struct Notice {
-  serial @0 :UInt64;
-  title @1 :Text;
-  part @2 :NoticePart;
-  parts @3 :List(NoticePart);
-}
-
-struct NoticePart {
-  name @0 :Text;
-  amount @1 :Int64;
-}
-
-struct NoticeNew {
-  serial @0 :UInt64;
-  title @1 :Text;
-  part @2 :NoticeNewPart;
-  parts @3 :List(NoticeNewPart);
-  note @4 :Text;
-  tags @5 :List(Text);
-}
-
-struct NoticeNewPart {
-  name @0 :Text;
-  amount @1 :Int64;
-  unit @2 :Text;
-}
-
 struct Order {
   serial @0 :UInt64;
   reference @1 :Text;

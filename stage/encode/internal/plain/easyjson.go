@@ -425,428 +425,7 @@ func (v Order) MarshalEasyJSON(w *jwriter.Writer) {
 func (v *Order) UnmarshalEasyJSON(l *jlexer.Lexer) {
 	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain1(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain2(in *jlexer.Lexer, out *NoticePart) {
-	isTopLevel := in.IsStart()
-	if in.IsNull() {
-		if isTopLevel {
-			in.Consumed()
-		}
-		in.Skip()
-		return
-	}
-	in.Delim('{')
-	for !in.IsDelim('}') {
-		key := in.UnsafeFieldName(false)
-		in.WantColon()
-		switch key {
-		case "name":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Name = string(in.String())
-			}
-		case "amount":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Amount = int64(in.Int64())
-			}
-		default:
-			in.SkipRecursive()
-		}
-		in.WantComma()
-	}
-	in.Delim('}')
-	if isTopLevel {
-		in.Consumed()
-	}
-}
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain2(out *jwriter.Writer, in NoticePart) {
-	out.RawByte('{')
-	first := true
-	_ = first
-	{
-		const prefix string = ",\"name\":"
-		out.RawString(prefix[1:])
-		out.String(string(in.Name))
-	}
-	{
-		const prefix string = ",\"amount\":"
-		out.RawString(prefix)
-		out.Int64(int64(in.Amount))
-	}
-	out.RawByte('}')
-}
-
-// MarshalEasyJSON supports easyjson.Marshaler interface
-func (v NoticePart) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain2(w, v)
-}
-
-// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
-func (v *NoticePart) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain2(l, v)
-}
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain3(in *jlexer.Lexer, out *NoticeNewPart) {
-	isTopLevel := in.IsStart()
-	if in.IsNull() {
-		if isTopLevel {
-			in.Consumed()
-		}
-		in.Skip()
-		return
-	}
-	in.Delim('{')
-	for !in.IsDelim('}') {
-		key := in.UnsafeFieldName(false)
-		in.WantColon()
-		switch key {
-		case "name":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Name = string(in.String())
-			}
-		case "amount":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Amount = int64(in.Int64())
-			}
-		case "unit":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Unit = string(in.String())
-			}
-		default:
-			in.SkipRecursive()
-		}
-		in.WantComma()
-	}
-	in.Delim('}')
-	if isTopLevel {
-		in.Consumed()
-	}
-}
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain3(out *jwriter.Writer, in NoticeNewPart) {
-	out.RawByte('{')
-	first := true
-	_ = first
-	{
-		const prefix string = ",\"name\":"
-		out.RawString(prefix[1:])
-		out.String(string(in.Name))
-	}
-	{
-		const prefix string = ",\"amount\":"
-		out.RawString(prefix)
-		out.Int64(int64(in.Amount))
-	}
-	{
-		const prefix string = ",\"unit\":"
-		out.RawString(prefix)
-		out.String(string(in.Unit))
-	}
-	out.RawByte('}')
-}
-
-// MarshalEasyJSON supports easyjson.Marshaler interface
-func (v NoticeNewPart) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain3(w, v)
-}
-
-// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
-func (v *NoticeNewPart) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain3(l, v)
-}
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain4(in *jlexer.Lexer, out *NoticeNew) {
-	isTopLevel := in.IsStart()
-	if in.IsNull() {
-		if isTopLevel {
-			in.Consumed()
-		}
-		in.Skip()
-		return
-	}
-	in.Delim('{')
-	for !in.IsDelim('}') {
-		key := in.UnsafeFieldName(false)
-		in.WantColon()
-		switch key {
-		case "serial":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Serial = uint64(in.Uint64())
-			}
-		case "title":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Title = string(in.String())
-			}
-		case "part":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				(out.Part).UnmarshalEasyJSON(in)
-			}
-		case "parts":
-			if in.IsNull() {
-				in.Skip()
-				out.Parts = nil
-			} else {
-				in.Delim('[')
-				if out.Parts == nil {
-					if !in.IsDelim(']') {
-						out.Parts = make([]NoticeNewPart, 0, 1)
-					} else {
-						out.Parts = []NoticeNewPart{}
-					}
-				} else {
-					out.Parts = (out.Parts)[:0]
-				}
-				for !in.IsDelim(']') {
-					var v12 NoticeNewPart
-					if in.IsNull() {
-						in.Skip()
-					} else {
-						(v12).UnmarshalEasyJSON(in)
-					}
-					out.Parts = append(out.Parts, v12)
-					in.WantComma()
-				}
-				in.Delim(']')
-			}
-		case "note":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Note = string(in.String())
-			}
-		case "tags":
-			if in.IsNull() {
-				in.Skip()
-				out.Tags = nil
-			} else {
-				in.Delim('[')
-				if out.Tags == nil {
-					if !in.IsDelim(']') {
-						out.Tags = make([]string, 0, 4)
-					} else {
-						out.Tags = []string{}
-					}
-				} else {
-					out.Tags = (out.Tags)[:0]
-				}
-				for !in.IsDelim(']') {
-					var v13 string
-					if in.IsNull() {
-						in.Skip()
-					} else {
-						v13 = string(in.String())
-					}
-					out.Tags = append(out.Tags, v13)
-					in.WantComma()
-				}
-				in.Delim(']')
-			}
-		default:
-			in.SkipRecursive()
-		}
-		in.WantComma()
-	}
-	in.Delim('}')
-	if isTopLevel {
-		in.Consumed()
-	}
-}
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain4(out *jwriter.Writer, in NoticeNew) {
-	out.RawByte('{')
-	first := true
-	_ = first
-	{
-		const prefix string = ",\"serial\":"
-		out.RawString(prefix[1:])
-		out.Uint64(uint64(in.Serial))
-	}
-	{
-		const prefix string = ",\"title\":"
-		out.RawString(prefix)
-		out.String(string(in.Title))
-	}
-	{
-		const prefix string = ",\"part\":"
-		out.RawString(prefix)
-		(in.Part).MarshalEasyJSON(out)
-	}
-	{
-		const prefix string = ",\"parts\":"
-		out.RawString(prefix)
-		if in.Parts == nil && (out.Flags&jwriter.NilSliceAsEmpty) == 0 {
-			out.RawString("null")
-		} else {
-			out.RawByte('[')
-			for v14, v15 := range in.Parts {
-				if v14 > 0 {
-					out.RawByte(',')
-				}
-				(v15).MarshalEasyJSON(out)
-			}
-			out.RawByte(']')
-		}
-	}
-	{
-		const prefix string = ",\"note\":"
-		out.RawString(prefix)
-		out.String(string(in.Note))
-	}
-	{
-		const prefix string = ",\"tags\":"
-		out.RawString(prefix)
-		if in.Tags == nil && (out.Flags&jwriter.NilSliceAsEmpty) == 0 {
-			out.RawString("null")
-		} else {
-			out.RawByte('[')
-			for v16, v17 := range in.Tags {
-				if v16 > 0 {
-					out.RawByte(',')
-				}
-				out.String(string(v17))
-			}
-			out.RawByte(']')
-		}
-	}
-	out.RawByte('}')
-}
-
-// MarshalEasyJSON supports easyjson.Marshaler interface
-func (v NoticeNew) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain4(w, v)
-}
-
-// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
-func (v *NoticeNew) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain4(l, v)
-}
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain5(in *jlexer.Lexer, out *Notice) {
-	isTopLevel := in.IsStart()
-	if in.IsNull() {
-		if isTopLevel {
-			in.Consumed()
-		}
-		in.Skip()
-		return
-	}
-	in.Delim('{')
-	for !in.IsDelim('}') {
-		key := in.UnsafeFieldName(false)
-		in.WantColon()
-		switch key {
-		case "serial":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Serial = uint64(in.Uint64())
-			}
-		case "title":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				out.Title = string(in.String())
-			}
-		case "part":
-			if in.IsNull() {
-				in.Skip()
-			} else {
-				(out.Part).UnmarshalEasyJSON(in)
-			}
-		case "parts":
-			if in.IsNull() {
-				in.Skip()
-				out.Parts = nil
-			} else {
-				in.Delim('[')
-				if out.Parts == nil {
-					if !in.IsDelim(']') {
-						out.Parts = make([]NoticePart, 0, 2)
-					} else {
-						out.Parts = []NoticePart{}
-					}
-				} else {
-					out.Parts = (out.Parts)[:0]
-				}
-				for !in.IsDelim(']') {
-					var v18 NoticePart
-					if in.IsNull() {
-						in.Skip()
-					} else {
-						(v18).UnmarshalEasyJSON(in)
-					}
-					out.Parts = append(out.Parts, v18)
-					in.WantComma()
-				}
-				in.Delim(']')
-			}
-		default:
-			in.SkipRecursive()
-		}
-		in.WantComma()
-	}
-	in.Delim('}')
-	if isTopLevel {
-		in.Consumed()
-	}
-}
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain5(out *jwriter.Writer, in Notice) {
-	out.RawByte('{')
-	first := true
-	_ = first
-	{
-		const prefix string = ",\"serial\":"
-		out.RawString(prefix[1:])
-		out.Uint64(uint64(in.Serial))
-	}
-	{
-		const prefix string = ",\"title\":"
-		out.RawString(prefix)
-		out.String(string(in.Title))
-	}
-	{
-		const prefix string = ",\"part\":"
-		out.RawString(prefix)
-		(in.Part).MarshalEasyJSON(out)
-	}
-	{
-		const prefix string = ",\"parts\":"
-		out.RawString(prefix)
-		if in.Parts == nil && (out.Flags&jwriter.NilSliceAsEmpty) == 0 {
-			out.RawString("null")
-		} else {
-			out.RawByte('[')
-			for v19, v20 := range in.Parts {
-				if v19 > 0 {
-					out.RawByte(',')
-				}
-				(v20).MarshalEasyJSON(out)
-			}
-			out.RawByte(']')
-		}
-	}
-	out.RawByte('}')
-}
-
-// MarshalEasyJSON supports easyjson.Marshaler interface
-func (v Notice) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain5(w, v)
-}
-
-// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
-func (v *Notice) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain5(l, v)
-}
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain6(in *jlexer.Lexer, out *Money) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain2(in *jlexer.Lexer, out *Money) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -882,7 +461,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain6(in *jlexer.Lexer, ou
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain6(out *jwriter.Writer, in Money) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain2(out *jwriter.Writer, in Money) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -901,14 +480,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain6(out *jwriter.Writer,
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Money) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain6(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain2(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Money) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain6(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain2(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(in *jlexer.Lexer, out *Metrics) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain3(in *jlexer.Lexer, out *Metrics) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -944,13 +523,13 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(in *jlexer.Lexer, ou
 					out.UnixMs = (out.UnixMs)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v21 int64
+					var v12 int64
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v21 = int64(in.Int64())
+						v12 = int64(in.Int64())
 					}
-					out.UnixMs = append(out.UnixMs, v21)
+					out.UnixMs = append(out.UnixMs, v12)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -971,13 +550,13 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(in *jlexer.Lexer, ou
 					out.Values = (out.Values)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v22 float64
+					var v13 float64
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v22 = float64(in.Float64())
+						v13 = float64(in.Float64())
 					}
-					out.Values = append(out.Values, v22)
+					out.Values = append(out.Values, v13)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -992,7 +571,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(in *jlexer.Lexer, ou
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(out *jwriter.Writer, in Metrics) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain3(out *jwriter.Writer, in Metrics) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1008,11 +587,11 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(out *jwriter.Writer,
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v23, v24 := range in.UnixMs {
-				if v23 > 0 {
+			for v14, v15 := range in.UnixMs {
+				if v14 > 0 {
 					out.RawByte(',')
 				}
-				out.Int64(int64(v24))
+				out.Int64(int64(v15))
 			}
 			out.RawByte(']')
 		}
@@ -1024,11 +603,11 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(out *jwriter.Writer,
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v25, v26 := range in.Values {
-				if v25 > 0 {
+			for v16, v17 := range in.Values {
+				if v16 > 0 {
 					out.RawByte(',')
 				}
-				out.Float64(float64(v26))
+				out.Float64(float64(v17))
 			}
 			out.RawByte(']')
 		}
@@ -1038,14 +617,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(out *jwriter.Writer,
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Metrics) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain3(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Metrics) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain3(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(in *jlexer.Lexer, out *Map) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain4(in *jlexer.Lexer, out *Map) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1068,13 +647,13 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(in *jlexer.Lexer, ou
 				for !in.IsDelim('}') {
 					key := string(in.String())
 					in.WantColon()
-					var v27 float64
+					var v18 float64
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v27 = float64(in.Float64())
+						v18 = float64(in.Float64())
 					}
-					(out.BuiltMap)[key] = v27
+					(out.BuiltMap)[key] = v18
 					in.WantComma()
 				}
 				in.Delim('}')
@@ -1089,7 +668,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(in *jlexer.Lexer, ou
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(out *jwriter.Writer, in Map) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain4(out *jwriter.Writer, in Map) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1100,16 +679,16 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(out *jwriter.Writer,
 			out.RawString(`null`)
 		} else {
 			out.RawByte('{')
-			v28First := true
-			for v28Name, v28Value := range in.BuiltMap {
-				if v28First {
-					v28First = false
+			v19First := true
+			for v19Name, v19Value := range in.BuiltMap {
+				if v19First {
+					v19First = false
 				} else {
 					out.RawByte(',')
 				}
-				out.String(string(v28Name))
+				out.String(string(v19Name))
 				out.RawByte(':')
-				out.Float64(float64(v28Value))
+				out.Float64(float64(v19Value))
 			}
 			out.RawByte('}')
 		}
@@ -1119,14 +698,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(out *jwriter.Writer,
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Map) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain4(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Map) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain4(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain9(in *jlexer.Lexer, out *LineItem) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain5(in *jlexer.Lexer, out *LineItem) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1194,7 +773,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain9(in *jlexer.Lexer, ou
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain9(out *jwriter.Writer, in LineItem) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain5(out *jwriter.Writer, in LineItem) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1233,14 +812,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain9(out *jwriter.Writer,
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v LineItem) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain9(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain5(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *LineItem) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain9(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain5(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain10(in *jlexer.Lexer, out *EnumMessage) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain6(in *jlexer.Lexer, out *EnumMessage) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1276,7 +855,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain10(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain10(out *jwriter.Writer, in EnumMessage) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain6(out *jwriter.Writer, in EnumMessage) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1295,14 +874,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain10(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v EnumMessage) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain10(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain6(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *EnumMessage) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain10(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain6(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain11(in *jlexer.Lexer, out *EmbeddedMessage) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(in *jlexer.Lexer, out *EmbeddedMessage) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1333,7 +912,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain11(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain11(out *jwriter.Writer, in EmbeddedMessage) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(out *jwriter.Writer, in EmbeddedMessage) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1347,14 +926,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain11(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v EmbeddedMessage) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain11(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain7(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *EmbeddedMessage) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain11(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain7(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain12(in *jlexer.Lexer, out *Customer) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(in *jlexer.Lexer, out *Customer) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1416,7 +995,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain12(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain12(out *jwriter.Writer, in Customer) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(out *jwriter.Writer, in Customer) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1450,14 +1029,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain12(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Customer) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain12(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain8(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Customer) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain12(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain8(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain13(in *jlexer.Lexer, out *Blob) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain9(in *jlexer.Lexer, out *Blob) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1488,7 +1067,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain13(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain13(out *jwriter.Writer, in Blob) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain9(out *jwriter.Writer, in Blob) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1502,14 +1081,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain13(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Blob) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain13(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain9(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Blob) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain13(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain9(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain14(in *jlexer.Lexer, out *Benchmark) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain10(in *jlexer.Lexer, out *Benchmark) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1563,13 +1142,13 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain14(in *jlexer.Lexer, o
 					out.Repeated = (out.Repeated)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v35 EmbeddedMessage
+					var v26 EmbeddedMessage
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						(v35).UnmarshalEasyJSON(in)
+						(v26).UnmarshalEasyJSON(in)
 					}
-					out.Repeated = append(out.Repeated, v35)
+					out.Repeated = append(out.Repeated, v26)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1584,7 +1163,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain14(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain14(out *jwriter.Writer, in Benchmark) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain10(out *jwriter.Writer, in Benchmark) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1615,11 +1194,11 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain14(out *jwriter.Writer
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v36, v37 := range in.Repeated {
-				if v36 > 0 {
+			for v27, v28 := range in.Repeated {
+				if v27 > 0 {
 					out.RawByte(',')
 				}
-				(v37).MarshalEasyJSON(out)
+				(v28).MarshalEasyJSON(out)
 			}
 			out.RawByte(']')
 		}
@@ -1629,14 +1208,14 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain14(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Benchmark) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain14(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain10(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Benchmark) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain14(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain10(l, v)
 }
-func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain15(in *jlexer.Lexer, out *Address) {
+func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain11(in *jlexer.Lexer, out *Address) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1684,7 +1263,7 @@ func easyjsonC5a4559bDecodePostageStageEncodeInternalPlain15(in *jlexer.Lexer, o
 		in.Consumed()
 	}
 }
-func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain15(out *jwriter.Writer, in Address) {
+func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain11(out *jwriter.Writer, in Address) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1713,10 +1292,10 @@ func easyjsonC5a4559bEncodePostageStageEncodeInternalPlain15(out *jwriter.Writer
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Address) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain15(w, v)
+	easyjsonC5a4559bEncodePostageStageEncodeInternalPlain11(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Address) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain15(l, v)
+	easyjsonC5a4559bDecodePostageStageEncodeInternalPlain11(l, v)
 }

@@ -38,36 +38,6 @@ type Metrics struct {
 	Values []float64 `json:"values" msg:"values" msgpack:"values"`
 }
 
-// Notice: A message before it grew: see notice_new.proto.
-type Notice struct {
-	Serial uint64       `json:"serial" msg:"serial" msgpack:"serial"`
-	Title  string       `json:"title" msg:"title" msgpack:"title"`
-	Part   NoticePart   `json:"part" msg:"part" msgpack:"part"`
-	Parts  []NoticePart `json:"parts" msg:"parts" msgpack:"parts"`
-}
-
-type NoticePart struct {
-	Name   string `json:"name" msg:"name" msgpack:"name"`
-	Amount int64  `json:"amount" msg:"amount" msgpack:"amount"`
-}
-
-// NoticeNew: The notice of notice.proto with fields added, at the end as every format wants it: what becomes
-// of them where only one side of a connection knows them is in docs/evolution.md.
-type NoticeNew struct {
-	Serial uint64          `json:"serial" msg:"serial" msgpack:"serial"`
-	Title  string          `json:"title" msg:"title" msgpack:"title"`
-	Part   NoticeNewPart   `json:"part" msg:"part" msgpack:"part"`
-	Parts  []NoticeNewPart `json:"parts" msg:"parts" msgpack:"parts"`
-	Note   string          `json:"note" msg:"note" msgpack:"note"`
-	Tags   []string        `json:"tags" msg:"tags" msgpack:"tags"`
-}
-
-type NoticeNewPart struct {
-	Name   string `json:"name" msg:"name" msgpack:"name"`
-	Amount int64  `json:"amount" msg:"amount" msgpack:"amount"`
-	Unit   string `json:"unit" msg:"unit" msgpack:"unit"`
-}
-
 // Order: A business document of one to two kilobytes: identifiers, times, money, an enum,
 // optional fields, eight line items, a string map and text that is not all ASCII.
 type Order struct {
