@@ -93,7 +93,7 @@ func TestKubernetesCommands(t *testing.T) {
 	checked := 0
 	for _, block := range fenced(t, "docs/kubernetes.md", "") {
 		for line := range strings.Lines(block) {
-			if strings.HasPrefix(line, "./postage load ") {
+			if strings.HasPrefix(line, "postage load ") {
 				accepted(t, wordsOf(strings.TrimSpace(line)))
 				checked++
 			}

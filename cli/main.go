@@ -194,7 +194,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 	}{
 		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand(), profileCommand()}},
 		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
-		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), kubernetesCommand()}},
+		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {

@@ -4,27 +4,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"postage/internal/kube/api"
 )
-
-// signal sends a signal to one of the node's programs.
-func (b *bed) signal(t *testing.T, program string, signal syscall.Signal) {
-	t.Helper()
-	pid, err := b.PID(program)
-	if err == nil {
-		err = syscall.Kill(pid, signal)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A cluster's faults, one after the other: each ends with a true account.
 func TestFleetFaults(t *testing.T) {
@@ -75,20 +55,11 @@ func (b *bed) twoAttach(t *testing.T) {
 // A quota leaves room for one of two pods. The command says that one is missing and where the
 // reason is; when there is room, the fleet begins.
 func (b *bed) quota(t *testing.T) {
-	quotas := api.ConfigMaps.In(b.Client, "default").GetClient()
-	limit := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}}
-	if err := quotas.Post().Namespace("default").Resource("resourcequotas").Body(limit).Do(t.Context()).Error(); err != nil {
-		t.Fatal(err)
-	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "one", Image: image}}}}
+	b.must(t, "create", "quota", "few", "--hard=pods=0")
 	for _, most := range []string{"0", "1"} {
-		// What the controller of quotas would write: it does not run here.
-		status := []byte(`{"status":{"hard":{"pods":"` + most + `"},"used":{"pods":"0"}}}`)
-		if err := quotas.Patch(types.MergePatchType).Namespace("default").Resource("resourcequotas").Name("few").SubResource("status").Body(status).Do(t.Context()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		b.must(t, "patch", "quota", "few", "--patch", `{"spec":{"hard":{"pods":"`+most+`"}}}`)
 		await(t, "known to admission: "+most, func() bool {
-			_, err := api.Pods.In(b.Client, "default").Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := b.kubectl(t.Context(), "run", "one", "--image="+image, "--dry-run=server")
 			return (err == nil) == (most == "1")
 		})
 	}
@@ -96,9 +67,7 @@ func (b *bed) quota(t *testing.T) {
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "3s", s.url)
 	job := c.says(t, jobOf)
 	c.says(t, `there are 1 of 2 pods: kubectl describe job `+job)
-	if err := quotas.Delete().Namespace("default").Resource("resourcequotas").Name("few").Do(t.Context()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t, "delete", "quota", "few")
 	r := c.result(t, 0)
 	s.account(t, r, 300, 0)
 	if r.Requests != 300 || r.NotSent != 0 {
@@ -113,27 +82,9 @@ func (b *bed) drain(t *testing.T) {
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "25s", s.url)
 	job := c.says(t, jobOf)
 	await(t, "sending", func() bool { return s.served.Load() > 100 })
-	cordon := func(yes string) {
-		t.Helper()
-		_, err := api.Nodes.In(b.Client, "").Patch(t.Context(), "node1", types.MergePatchType, []byte(`{"spec":{"unschedulable":`+yes+`}}`), metav1.PatchOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cordon("true")
-	pods, err := api.Pods.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
-	if err != nil || len(pods.Items) != 2 {
-		t.Fatalf("%v, %d pods", err, len(pods.Items))
-	}
-	name := pods.Items[0].Name
-	eviction := []byte(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"` + name + `"}}`)
-	err = api.Pods.In(b.Client, "default").GetClient().Post().Namespace("default").Resource("pods").Name(name).SubResource("eviction").
-		SetHeader("Content-Type", "application/json").Body(eviction).Do(t.Context()).Error()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.must(t, "drain", b.address, "--pod-selector=postage-load="+job+",batch.kubernetes.io/job-completion-index=0")
 	c.says(t, `worker \d \(\S+\) has not reported for`)
-	cordon("false")
+	b.must(t, "uncordon", b.address)
 	c.says(t, `worker \d reports again: `)
 	r := c.result(t, 0)
 	s.account(t, r, 2500, 0)

@@ -26,10 +26,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"postage/internal/kube/api"
 	"postage/load"
 	"postage/load/fleet"
 )
@@ -175,13 +172,43 @@ func (s *server) account(t *testing.T, r result, planned, notKnown int64) {
 	}
 }
 
-// gone waits until a Job and what it owns are deleted.
+// must runs kubectl as an administrator.
+func (b *bed) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := b.kubectl(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// gone waits until a Job is deleted.
 func (b *bed) gone(t *testing.T, job string) {
 	t.Helper()
-	await(t, "without "+job, func() bool {
-		_, err := api.Jobs.In(b.Client, "default").Get(t.Context(), job, metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	await(t, "without "+job, func() bool { return b.must(t, "get", "job", job, "--ignore-not-found") == "" })
+}
+
+// A report is what a worker writes into its ConfigMap.
+type report struct {
+	Whole bool
+	Part  load.Part
+}
+
+// reports returns the reports of a Job's workers.
+func (b *bed) reports(t *testing.T, job string) (reports []report) {
+	t.Helper()
+	var maps corev1.ConfigMapList
+	if err := json.Unmarshal([]byte(b.must(t, "get", "configmaps", "--selector=postage-load="+job, "--output=json")), &maps); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maps.Items {
+		var r report
+		if err := json.Unmarshal([]byte(maps.Items[i].Data["report"]), &r); err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, r)
+	}
+	return reports
 }
 
 const jobOf = `Job (postage-load-\S+): `
@@ -228,22 +255,15 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := api.ConfigMaps.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
-	if err != nil {
-		t.Fatal(err)
-	}
 	latency, late := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
-	for i := range reports.Items {
-		var report struct{ Part load.Part }
-		if err := json.Unmarshal([]byte(reports.Items[i].Data["report"]), &report); err != nil {
-			t.Fatal(err)
-		}
-		latency.Merge(report.Part.Latency.Histogram)
-		late.Merge(report.Part.Late.Histogram)
+	reports := b.reports(t, job)
+	for i := range reports {
+		latency.Merge(reports[i].Part.Latency.Histogram)
+		late.Merge(reports[i].Part.Late.Histogram)
 	}
 	planned := rate * int64(duration/time.Second)
-	if len(reports.Items) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {
-		t.Errorf("%d workers: %d latencies, the fleet has %d of %d", len(reports.Items), latency.TotalCount(), out.Latency.TotalCount(), planned)
+	if len(reports) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {
+		t.Errorf("%d workers: %d latencies, the fleet has %d of %d", len(reports), latency.TotalCount(), out.Latency.TotalCount(), planned)
 	}
 	// The slowest hundredth waited for at least nine tenths of a standstill.
 	if p99 := time.Duration(out.Latency.ValueAtQuantile(99)); p99 < 170*time.Millisecond {
@@ -375,49 +395,21 @@ func (b *bed) node(t *testing.T, stopped time.Duration) {
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "10m", s.url)
 	job := c.says(t, jobOf)
 	await(t, "sending", func() bool { return s.served.Load() > 100 })
-	kubelet, err := b.PID("kubelet")
-	if err == nil {
-		err = syscall.Kill(kubelet, syscall.SIGSTOP)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.signal(t, "kubelet", syscall.SIGSTOP)
 	time.Sleep(stopped)
-	if err := syscall.Kill(kubelet, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	apiserver, err := b.PID("apiserver")
-	if err == nil {
-		err = syscall.Kill(apiserver, syscall.SIGKILL)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pods *corev1.PodList
+	b.signal(t, "kubelet", syscall.SIGCONT)
+	b.signal(t, "apiserver", syscall.SIGKILL)
 	await(t, "answering", func() bool {
-		pods, err = api.Pods.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
-		return err == nil && len(pods.Items) == 2
+		_, err := b.kubectl(t.Context(), "delete", "pod", "--selector=postage-load="+job+",batch.kubernetes.io/job-completion-index=0", "--wait=false")
+		return err == nil
 	})
-	if err := api.Pods.In(b.Client, "default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
 	await(t, "one ended, two sending", func() bool {
 		whole, sending := 0, 0
-		reports, err := api.ConfigMaps.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
-		if err != nil {
-			return false
-		}
-		for i := range reports.Items {
-			var report struct {
-				Whole bool
-				Part  load.Part
-			}
-			if err := json.Unmarshal([]byte(reports.Items[i].Data["report"]), &report); err != nil {
-				t.Fatal(err)
-			}
-			if report.Whole {
+		for _, r := range b.reports(t, job) {
+			switch {
+			case r.Whole:
 				whole++
-			} else if report.Part.Latency.Histogram != nil {
+			case r.Part.Latency.Histogram != nil:
 				sending++
 			}
 		}
