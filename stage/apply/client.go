@@ -9,7 +9,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 	"postage/internal/service/apiserver"
 	"postage/internal/service/greeter/wire"
 )

@@ -20,7 +20,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 	"postage/internal/service/apiserver"
 )
 

@@ -20,7 +20,7 @@ import (
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 	"postage/internal/service/apiserver"
 	"postage/lab"
 )

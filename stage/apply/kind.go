@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 )
 
 // kind is one kind of objects.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 	"postage/internal/service/greeter/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/types"
 
-	"postage/internal/kube/api"
+	api "postage/internal/kube"
 	"postage/internal/service/apiserver"
 )
 
