@@ -18,7 +18,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/record"
 )
 
@@ -93,7 +93,7 @@ func TestKubernetesCommands(t *testing.T) {
 	checked := 0
 	for _, block := range fenced(t, "docs/kubernetes.md", "") {
 		for line := range strings.Lines(block) {
-			if strings.HasPrefix(line, "./postage load ") {
+			if strings.HasPrefix(line, "postage load ") {
 				accepted(t, wordsOf(strings.TrimSpace(line)))
 				checked++
 			}
@@ -107,7 +107,7 @@ func TestKubernetesCommands(t *testing.T) {
 // The Job of docs/kubernetes.md has only fields that Kubernetes knows, and runs rows that exist. It
 // writes the record where the next container reads it.
 func TestKubernetesJob(t *testing.T) {
-	strict := serializer.NewCodecFactory(api.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	strict := serializer.NewCodecFactory(kube.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	object, _, err := strict.Decode([]byte(fenced(t, "docs/kubernetes.md", "yaml")[0]), nil, new(batchv1.Job))
 	if err != nil {
 		t.Fatal(err)

@@ -38,13 +38,3 @@ func TestHelpInGroups(t *testing.T) {
 		})
 	}
 }
-
-// A command that is only one by those below it refuses others.
-func TestUnknownSubcommand(t *testing.T) {
-	if code, out, stderr := command("kubernetes", "imgae", "x"); code != exitUsage || out != "" || !strings.Contains(stderr, `unknown command "imgae" for "postage kubernetes"`) || !strings.Contains(stderr, "hint: it is one of ") {
-		t.Errorf("exit %d: %s%s", code, out, stderr)
-	}
-	if code, out, _ := command("kubernetes"); code != exitOK || !strings.Contains(out, "image") {
-		t.Errorf("exit %d: %s", code, out)
-	}
-}

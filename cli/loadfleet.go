@@ -30,7 +30,7 @@ type fleetFlags struct {
 func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "kubernetes", false, "send from several workers, the pods of a Job on Kubernetes (docs/kubernetes.md)")
 	flags.IntVar(&f.workers, "workers", 1, "with --kubernetes: how many workers share the rate; --conns and --cpu (1 unless given) are for each")
-	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as postage kubernetes image makes it")
+	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as docs/Dockerfile makes it")
 	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --kubernetes: the `file` that names the cluster (default kubectl's)")
 	flags.StringVar(&f.serviceAccount, "service-account", "postage-load", "with --kubernetes: the `account` that workers report with")

@@ -82,16 +82,6 @@ var errFailedRow = errors.New("some row failed its proof")
 // hinted is an error with advice.
 func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: hint} }
 
-// noOther has a command that is one only by those below it refuse others.
-func noOther(below string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return hinted(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "it is one of "+below)
-	}
-}
-
 // run is the whole program except for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
@@ -190,7 +180,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 	}{
 		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand(), profileCommand()}},
 		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
-		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), kubernetesCommand()}},
+		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {

@@ -1,145 +1,147 @@
-// Package kube reaches a cluster, from outside or from a Job's pod, and says what pods do there.
+// Package kube reaches a cluster, with client-go's typed clients for the kinds that Postage uses.
+//
+// They are of type gentype.Client, as client-go's own generated clients are
+// (k8s.io/client-go/kubernetes), with the same settings and scheme, and make the same requests.
+// Those packages are not used, because each brings all 53 groups of the API.
 package kube
 
 import (
-	"context"
+	"cmp"
 	"fmt"
-	"os"
-	"strings"
-	"time"
+	"net/http"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"postage/internal/kube/api"
 )
 
-func patient(config *rest.Config) *rest.Config {
-	config.QPS = -1
-	config.Timeout = 10 * time.Second // a request without an answer is then repeated
-	config.WarningHandler = rest.NoWarnings{}
-	return config
+// The kinds.
+var (
+	AccessReviews       = kind[authorizationv1.SelfSubjectAccessReview, metav1.List](authorizationv1.SchemeGroupVersion, "selfsubjectaccessreviews")
+	ClusterRoleBindings = kind[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion, "clusterrolebindings")
+	ClusterRoles        = kind[rbacv1.ClusterRole, rbacv1.ClusterRoleList](rbacv1.SchemeGroupVersion, "clusterroles")
+	ConfigMaps          = kind[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps")
+	Deployments         = kind[appsv1.Deployment, appsv1.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
+	Jobs                = kind[batchv1.Job, batchv1.JobList](batchv1.SchemeGroupVersion, "jobs")
+	Namespaces          = kind[corev1.Namespace, corev1.NamespaceList](corev1.SchemeGroupVersion, "namespaces")
+	Pods                = kind[corev1.Pod, corev1.PodList](corev1.SchemeGroupVersion, "pods")
+	Secrets             = kind[corev1.Secret, corev1.SecretList](corev1.SchemeGroupVersion, "secrets")
+)
+
+// Scheme and Codecs are client-go's (k8s.io/client-go/kubernetes/scheme), with five groups of its
+// 53, and [Release].
+var (
+	Scheme = runtime.NewScheme()
+	Codecs = serializer.NewCodecFactory(Scheme)
+
+	parameters = runtime.NewParameterCodec(Scheme)
+	groups     = []schema.GroupVersion{
+		appsv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion, batchv1.SchemeGroupVersion, corev1.SchemeGroupVersion, rbacv1.SchemeGroupVersion,
+		ReleaseVersion,
+	}
+)
+
+func init() {
+	// In client-go's order. The first group is the one whose requests' options need no conversion.
+	metav1.AddToGroupVersion(Scheme, schema.GroupVersion{Version: "v1"})
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, authorizationv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, addReleases,
+	} {
+		utilruntime.Must(add(Scheme))
+	}
 }
 
-// OwnedBy makes an object belong to a Job: it is deleted with it.
-func OwnedBy(job *batchv1.Job) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID}}
+// Object is any object of an API.
+type Object interface {
+	runtime.Object
+	metav1.Object
 }
 
-// A Client works in one namespace of a cluster.
-type Client struct {
-	*api.Cluster
-	Namespace string
-	Jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
-	Maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
-	Pods      *api.Client[*corev1.Pod, *corev1.PodList]
+// Kind is one kind of objects, and of lists of them.
+type Kind[T Object, L runtime.Object] struct {
+	group    schema.GroupVersion
+	resource string
+	object   func() T
+	list     func() L
 }
 
-// Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
-// namespace there ("" for the kubeconfig's).
-func Open(kubeconfig, namespace string) (*Client, error) {
+// kind returns the kind whose objects are *T and whose lists are *L.
+func kind[T, L any, P interface {
+	*T
+	Object
+}, Q interface {
+	*L
+	runtime.Object
+}](group schema.GroupVersion, resource string) Kind[P, Q] {
+	return Kind[P, Q]{group, resource, func() P { return new(T) }, func() Q { return new(L) }}
+}
+
+// Config says how to reach the cluster of a kubeconfig and of a context there, "" for kubectl's
+// defaults, which in a pod are its own cluster and namespace. It has no limiter and prints no
+// warnings.
+func Config(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	config, err := loader.ClientConfig()
-	if err == nil && namespace == "" {
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	config, err = loader.ClientConfig()
+	if err == nil {
 		namespace, _, err = loader.Namespace()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
 	}
-	return Connect(patient(config), namespace)
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	return config, namespace, nil
 }
 
-// Connect returns a client of a cluster and a namespace.
-func Connect(config *rest.Config, namespace string) (*Client, error) {
-	c, err := api.Connect(config, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{c, namespace, api.Jobs.In(c, namespace), api.ConfigMaps.In(c, namespace), api.Pods.In(c, namespace)}, nil
+// Cluster is a client of all kinds of a cluster.
+type Cluster struct {
+	groups map[schema.GroupVersion]rest.Interface
 }
 
-// InPod returns the client of a Job's pod that this program runs in, and the Job with its name and
-// UID.
-func InPod() (*Client, *batchv1.Job, error) {
-	config, err := rest.InClusterConfig()
-	if err != nil {
-		return nil, nil, fmt.Errorf("a worker on Kubernetes runs in a pod: %w", err)
-	}
-	c, err := Connect(patient(config), os.Getenv("POSTAGE_NAMESPACE"))
-	return c, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: os.Getenv("POSTAGE_JOB"), UID: types.UID(os.Getenv("POSTAGE_JOB_UID"))}}, err
-}
-
-// Put writes a ConfigMap that belongs to a Job, and has the Job's name as a label.
-func (c *Client) Put(ctx context.Context, job *batchv1.Job, label, name string, object *corev1.ConfigMap) error {
-	object.ObjectMeta = metav1.ObjectMeta{Name: name, Labels: map[string]string{label: job.Name}, OwnerReferences: OwnedBy(job)}
-	_, err := c.Maps.Update(ctx, object, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = c.Maps.Create(ctx, object, metav1.CreateOptions{})
-	}
-	return err
-}
-
-// Refusing is how long a cluster may refuse what is asked: a server that has just started knows no
-// rights yet.
-const Refusing = 10 * time.Second
-
-// Delete deletes a Job and all that it owns. It tries again for half a minute, or as long as the
-// cluster may refuse it.
-func (c *Client) Delete(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for began := time.Now(); ; {
-		err := c.Jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
-		if err == nil || apierrors.IsNotFound(err) {
-			return nil
-		}
-		if apierrors.IsForbidden(err) && time.Since(began) > Refusing || !Pause(ctx, time.Second) {
-			return fmt.Errorf("delete the Job %s: %w", name, err)
+// Connect returns a client. It sends requests through the http.Client, or for nil through the one
+// that client-go makes for the config. Nothing is sent yet.
+func Connect(config *rest.Config, client *http.Client) (*Cluster, error) {
+	// What the generated clients' setConfigDefaults does.
+	defaults := *config
+	defaults.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(Scheme, Codecs).WithoutConversion()
+	defaults.UserAgent = cmp.Or(defaults.UserAgent, rest.DefaultKubernetesUserAgent())
+	if client == nil {
+		var err error
+		if client, err = rest.HTTPClientFor(&defaults); err != nil {
+			return nil, err
 		}
 	}
+	c := &Cluster{map[schema.GroupVersion]rest.Interface{}}
+	for _, group := range groups {
+		defaults.GroupVersion, defaults.APIPath = &group, "/apis"
+		if group.Group == "" {
+			defaults.APIPath = "/api"
+		}
+		one, err := rest.RESTClientForConfigAndClient(&defaults, client)
+		if err != nil {
+			return nil, err
+		}
+		c.groups[group] = one
+	}
+	return c, nil
 }
 
-// Pause waits and reports whether it waited to the end, before ctx ended.
-func Pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
+// Client is the typed client of one kind, as a generated client has it without server-side apply.
+type Client[T Object, L runtime.Object] = gentype.ClientWithList[T, L]
 
-// StateOf says in words what a pod is doing, and why it ended, if it has.
-func StateOf(pod *corev1.Pod) (state, ended string) {
-	for i := range pod.Status.ContainerStatuses {
-		switch s := &pod.Status.ContainerStatuses[i].State; {
-		case s.Terminated != nil && s.Terminated.ExitCode != 0:
-			ended = fmt.Sprintf("its pod on %s ended with status %d", pod.Spec.NodeName, s.Terminated.ExitCode)
-			if reason := s.Terminated.Reason; reason != "Error" && reason != "" {
-				ended += " (" + reason + ")"
-			}
-			if text := strings.TrimSpace(s.Terminated.Message); text != "" {
-				lines := strings.Split(text, "\n")
-				ended += ": " + strings.Join(lines[max(0, len(lines)-5):], "\n")
-			}
-			return "", ended
-		case s.Waiting != nil && s.Waiting.Message != "":
-			return "waits: " + s.Waiting.Reason + ": " + s.Waiting.Message, ""
-		case s.Running != nil:
-			return "runs on " + pod.Spec.NodeName, ""
-		}
-	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return "waits for a node: " + condition.Message, ""
-		}
-	}
-	return "", ""
+// In returns the kind's client in a namespace, "" for a kind that has none, or for all.
+func (k Kind[T, L]) In(c *Cluster, namespace string) *Client[T, L] {
+	return gentype.NewClientWithList(k.resource, c.groups[k.group], parameters, namespace, k.object, k.list, gentype.PrefersProtobuf[T]())
 }

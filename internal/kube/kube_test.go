@@ -1,60 +1,71 @@
 package kube_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
+	"slices"
+	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
 )
 
-// An API server that has just started refuses what it allows a moment later. The real one can't be
-// made to do that at a given time.
-func TestDeleteRefused(t *testing.T) {
-	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if asked.Add(1) == 1 {
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
-			return
+// Requests go where the API has the kind, as client-go's generated clients send them: in protobuf
+// unless the config says otherwise, with a program's name. What comes back is decoded.
+func TestRequests(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		format := "json"
+		if bytes.HasPrefix(body, []byte("k8s\x00")) {
+			format = "protobuf"
 		}
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+		asked = append(asked, r.Method+" "+r.URL.String()+" "+format)
+		if !strings.HasPrefix(r.UserAgent(), "kube.test/") {
+			t.Errorf("%s is from %q", r.URL, r.UserAgent())
+		}
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		_, _ = w.Write(body)
 	}))
 	defer server.Close()
-	client, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Delete(t.Context(), "job"); err != nil || asked.Load() != 2 {
-		t.Errorf("%v, asked %d times", err, asked.Load())
-	}
-}
-
-// A pod's state is said in words, with the last lines of a log that ended badly.
-func TestStateOf(t *testing.T) {
-	container := func(s corev1.ContainerState) corev1.PodStatus {
-		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: s}}}
-	}
-	for _, r := range []struct {
-		status       corev1.PodStatus
-		state, ended string
-	}{
-		{corev1.PodStatus{}, "", ""},
-		{corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}}, "waits for a node: 0/3 nodes", ""},
-		{container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}), "waits: ImagePullBackOff: no such image", ""},
-		{container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), "runs on n1", ""},
-		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), "", ""},
-		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}), "", "its pod on n1 ended with status 137 (OOMKilled)"},
-		{container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "1\n2\n3\n4\n5\nlast\n"}}), "", "its pod on n1 ended with status 2: 2\n3\n4\n5\nlast"},
-	} {
-		state, ended := kube.StateOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status})
-		if state != r.state || ended != r.ended {
-			t.Errorf("%+v: %q, %q; want %q, %q", r.status, state, ended, r.state, r.ended)
+	for _, format := range []string{"", "application/json"} {
+		config := &rest.Config{Host: server.URL}
+		config.ContentType = format
+		cluster, err := kube.Connect(config, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		meta, options := metav1.ObjectMeta{Name: "hello"}, metav1.CreateOptions{DryRun: []string{"All"}}
+		if o, err := kube.Namespaces.In(cluster, "").Create(t.Context(), &corev1.Namespace{ObjectMeta: meta}, options); err != nil || o.Name != "hello" {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if o, err := kube.Jobs.In(cluster, "ours").Create(t.Context(), &batchv1.Job{ObjectMeta: meta}, options); err != nil || o.Name != "hello" {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if o, err := kube.AccessReviews.In(cluster, "").Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{ObjectMeta: meta}, options); err != nil || o.Name != "hello" {
+			t.Errorf("%+v, %v", o, err)
+		}
+	}
+	want := []string{
+		"POST /api/v1/namespaces?dryRun=All",
+		"POST /apis/batch/v1/namespaces/ours/jobs?dryRun=All",
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews?dryRun=All",
+	}
+	var all []string
+	for _, format := range []string{" protobuf", " json"} {
+		for _, request := range want {
+			all = append(all, request+format)
+		}
+	}
+	if !slices.Equal(asked, all) {
+		t.Errorf("%q", asked)
 	}
 }

@@ -1,8 +1,9 @@
+// Package kubetest runs Postage's image on a Kubernetes of one node, which it starts: the fleet of
+// `postage load --kubernetes`, and the Jobs of docs/kubernetes.md.
 package kubetest
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,37 +12,43 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
-	"postage/internal/kube/api"
 	"postage/internal/proc"
 	"postage/internal/service/apiserver"
-	"postage/internal/service/kubernetes"
 )
 
 // startTimeout is how long a cluster may take to be ready. It takes 5 seconds on two idle cores.
 const startTimeout = 3 * time.Minute
 
-// A cluster is a Kubernetes of one node on this machine: API server, controllers, scheduler and
-// kubelet, over this machine's containerd and runc.
+// image is the name of Postage's image in docs/kubernetes.md.
+const image = "example/postage:1"
+
+// A bed is a Kubernetes of one node on this machine, with Postage's image and what
+// docs/kubernetes.yaml creates: API server, controllers, scheduler and kubelet, over this machine's
+// containerd and runc.
 //
 // Everything listens on one address of the loopback interface, drawn at random, and all files are
 // in one folder. The programs run in process and mount namespaces of their own. All of them, and
-// all pods, therefore end with [cluster.Stop] or with the calling process, even if that is killed.
-// Their control groups and the folder are removed.
+// all pods, therefore end with the test or with the test's process, even if that is killed. Their
+// control groups and the folder are removed.
 //
-// Note: there is no pod network and no kube-proxy. Pods that need a network must set hostNetwork.
-// The service of the API server has the server's own address, so that pods find it in the usual
-// way.
-type cluster struct {
-	Kubeconfig string // path of an administrator's kubeconfig
+// Note: pods reach the API server and tests only with hostNetwork, since there is no kube-proxy.
+// The service of the API server has the server's own address, so that they find it in the usual
+// way. The node's name is that address too: by it the API server reaches the kubelet.
+type bed struct {
 	dir        string // folder of all files
+	address    string // the node's name and address
+	Kubeconfig string // path of an administrator's kubeconfig
+	User       string // path of the kubeconfig of a person with the Role postage-load-user
+	Program    string // path of the postage of the image
 	cmd        *exec.Cmd
 	input      io.Closer
 }
@@ -57,7 +64,8 @@ func missing() error {
 	}
 	for _, need := range []struct{ file, pkg string }{
 		{"containerd", "containerd"}, {"ctr", "containerd"}, {"containerd-shim-runc-v2", "containerd"}, {"runc", "runc"},
-		{cniFolder + "/loopback", "containernetworking-plugins"}, {"unshare", "util-linux"},
+		{cniFolder + "/ptp", "containernetworking-plugins"}, {"unshare", "util-linux"},
+		{"buildah", "buildah"}, {"busybox", "busybox-static"}, {"kubectl", "kubernetes-client"},
 	} {
 		if _, err := exec.LookPath(need.file); err != nil {
 			return fmt.Errorf("starting a Kubernetes needs %s: install Debian's package %s", need.file, need.pkg)
@@ -72,76 +80,107 @@ func missing() error {
 // cniFolder is where Debian's package installs its plugins.
 const cniFolder = "/usr/lib/cni"
 
-var (
-	//go:embed node.sh
-	nodeScript []byte
-	//go:embed keep.sh
-	keepScript []byte
-)
-
-// startCluster starts a cluster and returns once its node is ready. ctx bounds the start only.
-func startCluster(ctx context.Context, log io.Writer) (_ *cluster, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("kubernetes: %w", err)
+// newBed starts a cluster, which ends with the test. It is for POSTAGE_LONG; the test is skipped if
+// something is missing, and under CI it then fails.
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
+	}
+	if err := missing(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
 		}
-	}()
-	programs, err := apiserver.Program(ctx, apiserver.Kubernetes, log)
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "postage-kubernetes-")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	c := new(cluster)
-	if c.dir, err = os.MkdirTemp("", "postage-kubernetes-"); err != nil {
-		return nil, err
+	b := &bed{dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), User: filepath.Join(dir, "user"), Program: filepath.Join(dir, "image/postage")}
+	if err := b.start(t); err != nil {
+		t.Fatal(err)
 	}
-	c.Kubeconfig = filepath.Join(c.dir, "kubeconfig")
-	name := filepath.Base(c.dir)
-	// A network of the loopback interface. Its first address is that of the API server and of its
-	// service.
-	address := fmt.Sprintf("127.%d.%d.1", 64+rand.IntN(128), rand.IntN(256))
-	if err := c.write(programs, address, name); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	t.Cleanup(func() { b.stop(t) })
+	t.Cleanup(func() { b.podLogs(t) })
+	if err := errors.Join(b.postage(t.Context()), b.user(t.Context())); err != nil {
+		t.Fatal(err)
 	}
-	c.cmd = exec.Command("sh", filepath.Join(c.dir, "keep.sh"), c.dir, programs, address, name)
-	c.cmd.Dir = "/"
-	proc.OwnGroup(c.cmd)
-	if c.input, err = c.cmd.StdinPipe(); err == nil {
-		err = c.cmd.Start()
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir))
-	}
-	if err := c.await(ctx, filepath.Join(filepath.Dir(programs), "pause")); err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	return c, nil
+	return b
 }
 
-// write writes the files that the programs need to start.
-func (c *cluster) write(programs, address, name string) error {
-	for _, folder := range []string{"log", "cni"} {
-		if err := os.Mkdir(filepath.Join(c.dir, folder), 0o755); err != nil {
+// postage gives the node the image of docs/Dockerfile.
+func (b *bed) postage(ctx context.Context) error {
+	folder := filepath.Dir(b.Program)
+	for _, args := range [][]string{
+		// Linked statically out of the packages that are compiled already.
+		{"go", "build", "-ldflags=-s -w -linkmode external -extldflags -static", "-o", b.Program, "postage/cmd/postage"},
+		{"cp", "/etc/ssl/certs/ca-certificates.crt", folder},
+	} {
+		if _, err := run(ctx, args[0], args[1:]...); err != nil {
 			return err
 		}
 	}
-	if err := apiserver.WriteCredentials(c.dir, address+":443"); err != nil {
+	return b.image(ctx, image, "../../docs/Dockerfile", folder)
+}
+
+// start starts the programs, and returns once the node is ready.
+func (b *bed) start(t *testing.T) error {
+	programs, err := apiserver.Program(t.Context(), apiserver.Kubernetes, t.Output())
+	if err != nil {
 		return err
 	}
-	fill := strings.NewReplacer("$dir", c.dir, "$address", address, "$name", name, "$cni", cniFolder)
+	name := filepath.Base(b.dir)
+	// A network of the loopback interface. Its first address is that of the API server and of its
+	// service.
+	b.address = fmt.Sprintf("127.%d.%d.1", 64+rand.IntN(128), rand.IntN(256))
+	if err := b.write(programs, name); err != nil {
+		return errors.Join(err, os.RemoveAll(b.dir))
+	}
+	b.cmd = exec.Command("sh", "./keep.sh", b.dir, programs, b.address, name)
+	proc.OwnGroup(b.cmd)
+	if b.input, err = b.cmd.StdinPipe(); err == nil {
+		err = b.cmd.Start()
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(b.dir))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	if err := b.ready(ctx, filepath.Dir(programs)); err != nil {
+		logs := b.logs()
+		b.stop(t)
+		return fmt.Errorf("the node is not ready: %w\n%s", err, logs)
+	}
+	return nil
+}
+
+// write writes the files that the programs need to start.
+func (b *bed) write(programs, name string) error {
+	for _, folder := range []string{"log", "cni"} {
+		if err := os.Mkdir(filepath.Join(b.dir, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := apiserver.WriteCredentials(b.dir, b.address+":443"); err != nil {
+		return err
+	}
+	fill := strings.NewReplacer("$dir", b.dir, "$address", b.address, "$name", name, "$cni", cniFolder)
 	for file, text := range map[string]string{
-		"node.sh": string(nodeScript), "keep.sh": string(keepScript),
-		"cni/10-loopback.conflist": `{"cniVersion":"0.4.0","name":"loopback","plugins":[{"type":"loopback"}]}`,
-		"containerd.toml":          fill.Replace(containerdConfig),
-		"kubelet.yaml":             fill.Replace(kubeletConfig),
+		"cni/pods.conflist": fill.Replace(podNetwork),
+		"containerd.toml":   fill.Replace(containerdConfig),
+		"kubelet.yaml":      fill.Replace(kubeletConfig),
 	} {
-		if err := os.WriteFile(filepath.Join(c.dir, file), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(b.dir, file), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// podNetwork gives a pod a pair of interfaces, which end with it.
+const podNetwork = `{"cniVersion":"0.4.0","name":"pods","plugins":[{"type":"ptp","ipam":{
+"type":"host-local","dataDir":"$dir/cni/addresses","ranges":[[{"subnet":"198.18.0.0/24"}]]}}]}`
 
 // restrict_oom_score_adj: without CAP_SYS_RESOURCE runc cannot lower it. native: overlayfs does
 // not work on overlayfs.
@@ -178,166 +217,150 @@ healthzPort: 0
 evictionHard: {memory.available: "1Mi", nodefs.available: "1%", imagefs.available: "1%"}
 `
 
-// await waits until the node is ready.
-func (c *cluster) await(ctx context.Context, pause string) error {
-	pauseImage := filepath.Join(c.dir, "pause.tar")
-	if err := c.image(pauseImage, "postage.invalid/pause:1", pause); err != nil {
+// ready gives the node its image of pause, and waits until it can run pods.
+func (b *bed) ready(ctx context.Context, programs string) error {
+	file := filepath.Join(b.dir, "Dockerfile")
+	if err := os.WriteFile(file, []byte("FROM scratch\nCOPY pause /\nENTRYPOINT [\"/pause\"]\n"), 0o600); err != nil {
 		return err
 	}
-	imported := false
 	for {
-		var last error
-		if !imported {
-			last = c.Import(ctx, pauseImage)
-			imported = last == nil
+		_, err := b.kubectl(ctx, "wait", "--for=condition=Ready", "node/"+b.address, "--timeout=1s")
+		if err == nil { // pods are refused until their account exists
+			_, err = b.kubectl(ctx, "get", "serviceaccount", "default")
 		}
-		if last == nil {
-			if last = c.ready(ctx); last == nil {
-				return nil
-			}
+		if err == nil {
+			return b.image(ctx, "postage.invalid/pause:1", file, programs)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the node is not ready: %w: %w\n%s", context.Cause(ctx), last, c.logs())
-		case <-time.After(200 * time.Millisecond):
+		if !pause(ctx) {
+			return err
 		}
 	}
 }
 
-// ready returns why the node is not ready to run pods, nil if it is.
-func (c *cluster) ready(ctx context.Context) error {
-	reach := apiserver.Reach{Kubeconfig: c.Kubeconfig}
-	config, err := reach.Config()
-	if err != nil {
-		return err
-	}
-	client, err := api.Connect(config, nil)
-	if err != nil {
-		return err
-	}
-	node, err := api.Nodes.In(client, "").Get(ctx, "node1", metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	for _, condition := range node.Status.Conditions {
-		if condition.Type != corev1.NodeReady {
-			continue
+// image builds an image of a folder's files, and gives it to the node.
+func (b *bed) image(ctx context.Context, name, dockerfile, folder string) error {
+	archive := filepath.Join(b.dir, "image.tar")
+	buildah := []string{"buildah", "--root", filepath.Join(b.dir, "images"), "--runroot", filepath.Join(b.dir, "images-run"), "--storage-driver", "vfs"}
+	for _, args := range [][]string{
+		append(slices.Clone(buildah), "build", "--tag", name, "--file", dockerfile, folder),
+		append(slices.Clone(buildah), "push", name, "docker-archive:"+archive+":"+name),
+		{"ctr", "--address", filepath.Join(b.dir, "containerd.sock"), "--namespace", "k8s.io", "images", "import", archive},
+	} {
+		if _, err := run(ctx, args[0], args[1:]...); err != nil {
+			return err
 		}
-		if condition.Status != corev1.ConditionTrue {
-			return errors.New(condition.Message)
+	}
+	return os.Remove(archive)
+}
+
+// user makes the rights of docs/kubernetes.yaml, and the kubeconfig of a person who has them.
+func (b *bed) user(ctx context.Context) error {
+	for _, args := range [][]string{
+		{"apply", "-f", "../../docs/kubernetes.yaml"},
+		{"create", "rolebinding", "user", "--role=postage-load-user", "--user=user"},
+	} {
+		if _, err := b.kubectl(ctx, args...); err != nil {
+			return err
 		}
-		// Pods are refused until their service account exists.
-		_, err := api.ServiceAccounts.In(client, "default").Get(ctx, "default", metav1.GetOptions{})
+	}
+	config, err := clientcmd.LoadFromFile(b.Kubeconfig)
+	if err != nil {
 		return err
 	}
-	return errors.New("its kubelet has not reported yet")
+	for _, user := range config.AuthInfos {
+		user.Impersonate = "user"
+	}
+	if err := clientcmd.WriteToFile(*config, b.User); err != nil {
+		return err
+	}
+	for { // the API server knows of a right some time after it was given
+		_, err := b.kubectl(ctx, "auth", "can-i", "create", "jobs", "--as=user")
+		if err == nil || !pause(ctx) {
+			return err
+		}
+	}
+}
+
+// kubectl runs kubectl as an administrator, and returns what it prints.
+func (b *bed) kubectl(ctx context.Context, args ...string) (string, error) {
+	return run(ctx, "kubectl", append([]string{"--kubeconfig", b.Kubeconfig, "--cache-dir", filepath.Join(b.dir, "kubectl")}, args...)...)
+}
+
+// run runs a command and returns what it prints.
+func run(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = fmt.Errorf("%s %q: %w: %s%s", name, args, err, out, exit.Stderr)
+	}
+	return string(out), err
+}
+
+// pause waits a moment, and reports false if ctx ended.
+func pause(ctx context.Context) bool {
+	time.Sleep(200 * time.Millisecond)
+	return ctx.Err() == nil
 }
 
 // logs returns the last lines of each program's log.
-func (c *cluster) logs() string {
+func (b *bed) logs() string {
 	var out strings.Builder
 	for _, name := range []string{"node", "apiserver", "controllers", "scheduler", "containerd", "kubelet"} {
-		r := apiserver.Reach{Log: filepath.Join(c.dir, "log", name)}
+		r := apiserver.Reach{Log: filepath.Join(b.dir, "log", name)}
 		fmt.Fprintf(&out, "%s: %s\n", name, r.LastLines(2))
 	}
 	return out.String()
 }
 
-func (c *cluster) image(file, name, program string) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
+// podLogs shows the pods' logs if the test failed.
+func (b *bed) podLogs(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(b.dir, "log/pods/*/*/*.log"))
+	for _, file := range files {
+		if text, err := os.ReadFile(file); t.Failed() && err == nil {
+			t.Logf("%s: %s", filepath.Base(filepath.Dir(filepath.Dir(file))), text)
+		}
 	}
-	return errors.Join(kubernetes.WriteImage(f, name, program), f.Close())
 }
 
-// Import gives the node an image, read from its archive.
-func (c *cluster) Import(ctx context.Context, archive string) error {
-	out, err := exec.CommandContext(ctx, "ctr", "--address", filepath.Join(c.dir, "containerd.sock"), "--namespace", "k8s.io",
-		"images", "import", archive).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("import %s: %w: %s", archive, err, strings.TrimSpace(string(out)))
+// stop ends the cluster and all its pods, of which nothing is left.
+func (b *bed) stop(t *testing.T) {
+	_ = b.input.Close()
+	_ = b.cmd.Wait() // its error does not matter: what is left does
+	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %s", b.dir)
 	}
-	return nil
-}
-
-// PID returns the process of one of the node's programs: apiserver, controllers, scheduler,
-// containerd or kubelet. A program that ends is started again.
-func (c *cluster) PID(name string) (int, error) {
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return 0, err
+	if pid := processOf(b.dir); pid != 0 {
+		t.Errorf("left behind: process %d", pid)
 	}
-	for _, file := range processes {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		args := strings.Split(string(text), "\x00")
-		if strings.Contains(string(text), c.dir) && len(args) > 1 && (args[1] == name || filepath.Base(args[0]) == name) {
-			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return 0, fmt.Errorf("%s is not running", name)
-}
-
-// Stop ends the cluster and all its pods, and removes its files.
-func (c *cluster) Stop() error {
-	_ = c.input.Close()
-	_ = c.cmd.Wait() // its error does not matter: Stop looks at what is left
-	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("kubernetes: %s is left behind", c.dir)
-	}
-	return nil
-}
-
-// started starts a cluster, which ends with the test. It is for POSTAGE_LONG; the test is skipped
-// if something is missing, and under CI it then fails.
-func started(t *testing.T) *cluster {
-	t.Helper()
-	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
-	}
-	if err := missing(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	c, err := startCluster(t.Context(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
-
-// The programs of a cluster run, and nothing of it is left when it has been stopped.
-func TestCluster(t *testing.T) {
-	c := started(t)
-	for _, name := range []string{"apiserver", "controllers", "scheduler", "containerd", "kubelet"} {
-		if _, err := c.PID(name); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := c.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Dir(c.Kubeconfig)
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range processes {
-		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), dir) {
-			t.Errorf("left behind: %s: %q", file, text)
-		}
-	}
-	if groups, _ := filepath.Glob("/sys/fs/cgroup/*/" + filepath.Base(dir)); len(groups) > 0 {
+	if groups, _ := filepath.Glob("/sys/fs/cgroup/*/" + filepath.Base(b.dir)); len(groups) > 0 {
 		t.Errorf("left behind: %q", groups)
 	}
+}
+
+// signal sends a signal to one of the node's programs: apiserver, controllers, scheduler,
+// containerd or kubelet. A program that ends is started again.
+func (b *bed) signal(t *testing.T, program string, signal syscall.Signal) {
+	t.Helper()
+	pid := processOf(b.dir, program)
+	if err := syscall.Kill(pid, signal); pid == 0 || err != nil {
+		t.Fatalf("%s is process %d: %v", program, pid, err)
+	}
+}
+
+// processOf returns a process with a folder in its arguments, and with a program's name as one of
+// the first two; 0 if there is none.
+func processOf(dir string, program ...string) int {
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range processes {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), dir) {
+			continue // it has ended, or is another
+		}
+		args := strings.SplitN(string(text), "\x00", 3)
+		if len(program) > 0 && args[1] != program[0] && filepath.Base(args[0]) != program[0] {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		return pid
+	}
+	return 0
 }

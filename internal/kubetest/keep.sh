@@ -1,7 +1,7 @@
 # Runs node.sh until standard input ends, which it does when our caller is gone, however it went. Then it ends
 # everything and removes what is left: the control groups and the folder.
 dir=$1 name=$4
-unshare --mount --pid --fork --kill-child=KILL sh "$dir/node.sh" "$@" </dev/null >"$dir/log/node" 2>&1 &
+unshare --mount --pid --fork --kill-child=KILL sh "${0%/*}/node.sh" "$@" </dev/null >"$dir/log/node" 2>&1 &
 read -r _ || :
 kill -KILL $! 2>/dev/null
 wait

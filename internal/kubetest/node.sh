@@ -22,9 +22,9 @@ keep apiserver "$program" apiserver --etcd-dir="$dir/etcd" --bind-address="$addr
 	--service-account-issuer=https://postage.invalid --token-auth-file="$dir/tokens.csv" --authorization-mode=RBAC &
 keep controllers "$program" controllers --kubeconfig="$dir/kubeconfig" --leader-elect=false --secure-port=0 \
 	--service-account-private-key-file="$dir/service-account.key" --root-ca-file="$dir/server.crt" --node-monitor-grace-period=20s \
-	--controllers=job-controller,pod-garbage-collector-controller,garbage-collector-controller,node-lifecycle-controller,namespace-controller,ttl-after-finished-controller,serviceaccount-controller,root-ca-certificate-publisher-controller &
+	--controllers=job-controller,pod-garbage-collector-controller,garbage-collector-controller,node-lifecycle-controller,namespace-controller,ttl-after-finished-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,resourcequota-controller &
 keep scheduler "$program" scheduler --kubeconfig="$dir/kubeconfig" --leader-elect=false --secure-port=0 &
 keep containerd containerd --config "$dir/containerd.toml" &
-keep kubelet "$program" kubelet --config="$dir/kubelet.yaml" --kubeconfig="$dir/kubeconfig" --hostname-override=node1 \
+keep kubelet "$program" kubelet --config="$dir/kubelet.yaml" --kubeconfig="$dir/kubeconfig" --hostname-override="$address" \
 	--root-dir="$dir/kubelet" --cert-dir="$dir/kubelet/pki" &
 wait

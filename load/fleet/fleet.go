@@ -8,6 +8,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"encoding/json"
@@ -21,11 +22,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
-	"postage/internal/kube/api"
 	"postage/load"
 )
 
@@ -38,6 +41,9 @@ const (
 	silence     = 30 * time.Second
 	// startIn is how long before the first request the start time is published.
 	startIn = 3 * time.Second
+	// refusing is how long a cluster may refuse what is asked: a server that has just started knows
+	// no rights yet.
+	refusing = 10 * time.Second
 	// farewell is how long an interrupted command waits for the workers' last reports.
 	farewell = 10 * time.Second
 )
@@ -89,40 +95,85 @@ type report struct {
 }
 
 // Client works in one namespace of a cluster.
-type Client struct{ *kube.Client }
+type Client struct {
+	cluster   *kube.Cluster
+	namespace string
+	jobs      *kube.Client[*batchv1.Job, *batchv1.JobList]
+	maps      *kube.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
+}
 
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
-// namespace there ("" for the kubeconfig's).
+// namespace there ("" for the kubeconfig's). In a pod, both defaults are the pod's own.
 func Open(kubeconfig, namespace string) (*Client, error) {
-	c, err := kube.Open(kubeconfig, namespace)
-	return &Client{c}, err
+	config, own, err := kube.Config(kubeconfig, "")
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 10 * time.Second // a request without an answer is then repeated
+	return connect(config, cmp.Or(namespace, own))
+}
+
+func connect(config *rest.Config, namespace string) (*Client, error) {
+	c, err := kube.Connect(config, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{c, namespace, kube.Jobs.In(c, namespace), kube.ConfigMaps.In(c, namespace)}, nil
+}
+
+// ownedBy makes an object belong to a Job: it is deleted with it.
+func ownedBy(job *batchv1.Job) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID}}
 }
 
 // Submit creates the Job and what it owns, and returns its name.
 func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
-	job, err := c.Jobs.Create(ctx, p.job(), metav1.CreateOptions{})
+	failed := func(kind string, err error) error {
+		return fmt.Errorf("make a %s in namespace %s: %w", kind, c.namespace, err)
+	}
+	text, err := json.Marshal(published{Load: p.Load, Seed: rand.Uint64()})
 	if err != nil {
-		return "", fmt.Errorf("make a Job in namespace %s: %w", c.Namespace, err)
+		return "", err
+	}
+	job, err := c.jobs.Create(ctx, p.job(), metav1.CreateOptions{})
+	if err != nil {
+		return "", failed("Job", err)
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), job.Name))
 		}
 	}()
-	owned := metav1.ObjectMeta{Name: job.Name, Labels: map[string]string{label: job.Name}, OwnerReferences: kube.OwnedBy(job)}
-	if _, err := api.Secrets.In(c.Cluster, c.Namespace).Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
-		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.Namespace, err)
+	// Without the label, which is for the workers' reports.
+	meta := metav1.ObjectMeta{Name: job.Name, OwnerReferences: ownedBy(job)}
+	plan := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"plan": string(text)}}
+	if _, err := c.maps.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
+		return "", failed("ConfigMap", err)
 	}
-	text, err := json.Marshal(published{Load: p.Load, Seed: rand.Uint64()})
-	if err != nil {
-		return "", err
-	}
-	plan := &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"plan": string(text)}}
-	plan.Labels = nil // which is for the workers' reports
-	if _, err := c.Maps.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
-		return "", fmt.Errorf("make a ConfigMap in namespace %s: %w", c.Namespace, err)
+	meta.Labels = job.Labels
+	files := &corev1.Secret{ObjectMeta: meta, Data: p.Files}
+	if _, err := kube.Secrets.In(c.cluster, c.namespace).Create(ctx, files, metav1.CreateOptions{}); err != nil {
+		return "", failed("Secret", err)
 	}
 	return job.Name, nil
+}
+
+// Delete deletes a Job and all that it owns. It tries again for half a minute, or as long as the
+// cluster may refuse it.
+func (c *Client) Delete(ctx context.Context, job string) error {
+	began := time.Now()
+	var err error
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		err = c.jobs.Delete(ctx, job, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return err == nil || apierrors.IsForbidden(err) && time.Since(began) > refusing, nil
+	})
+	if err != nil {
+		return fmt.Errorf("delete the Job %s: %w", job, err)
+	}
+	return nil
 }
 
 // job returns the workers' Job. Workers ask for whole processors, so that the kubelet's static
@@ -136,7 +187,7 @@ func (p *Plan) job() *batchv1.Job {
 	container := corev1.Container{
 		Name: "postage", Image: p.Image, Args: p.Args,
 		Env: []corev1.EnvVar{
-			env("POSTAGE_POD", "metadata.name"), env("POSTAGE_NAMESPACE", "metadata.namespace"),
+			env("POSTAGE_POD", "metadata.name"),
 			env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
 			env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
 		},

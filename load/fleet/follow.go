@@ -1,12 +1,13 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,20 +35,14 @@ type follower struct {
 	say func(string)
 
 	plan    published
-	version string // of the plan's object
-	ended   bool   // the Job has
-	workersHeard
-	reach
-	told time.Time       // when it was last said that workers are not ready
-	why  map[string]bool // what was said about pods that do not run
-}
-
-// workersHeard is what is known of the workers.
-type workersHeard struct {
-	reports map[string]report
+	version string               // of the plan's object
+	ended   bool                 // the Job has
+	reports map[string]report    // by pod
 	ready   map[string]time.Time // when each pod was first heard of
-	heard   map[int]time.Time    // when each worker was last heard of
-	silent  map[int]bool         // workers that were named because they were not
+	workers map[int]*heardOf
+	told    time.Time       // when it was last said that workers are not ready
+	why     map[string]bool // what was said about pods that do not run
+	reach
 }
 
 // reach is whether the cluster answers.
@@ -59,21 +54,34 @@ type reach struct {
 	refused map[string]time.Time // since when it refuses something
 }
 
+// heardOf is a worker of which a report has come.
+type heardOf struct {
+	pod    string // its last one
+	at     time.Time
+	silent bool // it was named because nothing has come since
+	final  bool // a report that is the last
+}
+
+func (c *Client) follower(job string, say func(string)) *follower {
+	now := time.Now()
+	return &follower{
+		Client: c, job: job, say: say,
+		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardOf{},
+		told: now, why: map[string]bool{},
+		reach: reach{reached: now, back: now, refused: map[string]time.Time{}},
+	}
+}
+
 // Follow publishes the start time once all workers are ready, unless that is done already. It then
 // gathers their reports until all have ended. When ctx ends, it tells the workers to stop, and
 // waits a moment for their last reports.
 func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Outcome, error) {
-	now := time.Now()
-	f := &follower{
-		Client: c, job: job, say: say, told: now, why: map[string]bool{},
-		workersHeard: workersHeard{map[string]report{}, map[string]time.Time{}, map[int]time.Time{}, map[int]bool{}},
-		reach:        reach{reached: now, back: now, refused: map[string]time.Time{}},
-	}
+	f := c.follower(job, say)
 	if err := f.gather(ctx); err != nil {
-		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.Namespace, err)
+		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
 	}
 	if f.plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.last)
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.last)
 	}
 	return merge(&f.plan, f.reports), nil
 }
@@ -81,11 +89,11 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 // gather follows the Job until there is nothing more to wait for.
 func (f *follower) gather(ctx context.Context) error {
 	on, stop := context.WithCancel(context.WithoutCancel(ctx)) // until after an interruption
-	changes, failures := make(chan *corev1.ConfigMap), make(chan error)
+	changes := make(chan change)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	watching.Go(func() { f.watchReports(on, changes, failures) })
+	watching.Go(func() { f.watchReports(on, changes) })
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
 	if err := f.look(on); err != nil {
@@ -96,13 +104,12 @@ func (f *follower) gather(ctx context.Context) error {
 	for {
 		var err error
 		select {
-		case object := <-changes:
-			err = f.take(object)
-		case err := <-failures: // the server ends every watch after some time, without an error
-			if err := f.refusal("watch ConfigMaps", err); err != nil {
-				return err
+		case c := <-changes:
+			if c.report != nil {
+				err = f.take(c.report)
+			} else {
+				err = f.refusal("watch ConfigMaps", c.err)
 			}
-			kube.Pause(on, 100*time.Millisecond)
 		case <-ticker.C:
 			err = f.refusal("read the Job", f.look(on))
 		case <-interrupted:
@@ -132,21 +139,106 @@ func (f *follower) gather(ctx context.Context) error {
 	}
 }
 
-// watchReports tells of every report that comes or changes.
-func (f *follower) watchReports(on context.Context, changes chan<- *corev1.ConfigMap, failures chan<- error) {
-	for {
-		err := f.watch(on, metav1.ListOptions{LabelSelector: label + "=" + f.job}, func(object *corev1.ConfigMap) bool {
-			select {
-			case changes <- object:
-				return true
-			case <-on.Done():
-				return false
-			}
-		})
+// change is a report that has come or has changed. Without one, the watch has ended.
+type change struct {
+	report *corev1.ConfigMap
+	err    error
+}
+
+func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
+	tell := func(c change) bool {
 		select {
-		case failures <- err:
-		case <-on.Done():
-			return
+		case changes <- c:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	report := func(object *corev1.ConfigMap) bool { return tell(change{report: object}) }
+	for tell(change{err: f.watch(ctx, f.own(), report)}) {
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// look reads the Job and its plan, and names the workers from which nothing comes.
+func (f *follower) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	job, err := f.jobs.Get(ctx, f.job, metav1.GetOptions{})
+	if err == nil {
+		var object *corev1.ConfigMap
+		if object, err = f.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
+			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
+			f.version = object.ResourceVersion
+		}
+	}
+	now := time.Now()
+	f.answered(now, err)
+	if err != nil {
+		return err
+	}
+	f.ended = slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	if f.plan.Start.IsZero() {
+		f.reasons(ctx, now)
+	} else {
+		f.nameSilent(now)
+	}
+	return nil
+}
+
+// own selects what belongs to the Job.
+func (f *follower) own() metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: label + "=" + f.job}
+}
+
+// take takes a worker's report.
+func (f *follower) take(object *corev1.ConfigMap) error {
+	var r report
+	if err := json.Unmarshal([]byte(object.Data["report"]), &r); err != nil {
+		return fmt.Errorf("the report of %s: %w", object.Name, err)
+	}
+	r.version = object.ResourceVersion
+	before, known := f.reports[object.Name]
+	if known && before.version == r.version {
+		return nil
+	}
+	f.reports[object.Name] = r
+	index := r.Part.Worker
+	worker, heard := f.workers[index]
+	if !heard {
+		worker = new(heardOf)
+		f.workers[index] = worker
+	}
+	worker.at = time.Now()
+	worker.final = worker.final || r.Part.Final
+	if !known {
+		f.ready[object.Name] = worker.at
+		worker.pod = object.Name
+	}
+	if worker.silent {
+		worker.silent = false
+		f.say(fmt.Sprintf("worker %d reports again: %s", index, object.Name))
+	}
+	return nil
+}
+
+// answered says when the cluster ceases to answer, and when it answers again.
+func (f *follower) answered(now time.Time, err error) {
+	gone := now.Sub(f.reached) > quiet
+	switch {
+	case err != nil && gone && !f.lost:
+		f.lost = true
+		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
+	case err == nil && f.lost:
+		f.lost = false
+		f.say("the cluster answers again")
+	}
+	if err == nil {
+		f.reached = now
+		if gone {
+			f.back = now
 		}
 	}
 }
@@ -163,7 +255,7 @@ func (f *follower) refusal(what string, err error) error {
 		delete(f.refused, what)
 	case !refused:
 		f.refused[what] = time.Now()
-	case time.Since(since) > kube.Refusing:
+	case time.Since(since) > refusing:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
@@ -171,71 +263,27 @@ func (f *follower) refusal(what string, err error) error {
 
 // over reports whether no more reports are to be expected.
 func (f *follower) over(now time.Time) bool {
-	if f.ended {
-		return true
+	if f.ended || f.plan.Start.IsZero() {
+		return f.ended
 	}
-	if f.plan.Start.IsZero() {
-		return false
-	}
-	for index := range f.plan.Workers {
-		if !f.final(index) {
-			return now.After(f.plan.Start.Add(f.plan.Duration + f.plan.Patience + silence))
+	final := 0
+	for _, worker := range f.workers {
+		if worker.final {
+			final++
 		}
 	}
-	return true
-}
-
-// workers returns the last pod of each worker that was heard of.
-func (f *follower) workers() map[int]string {
-	pods := map[int]string{}
-	for name, r := range f.reports {
-		if pod, known := pods[r.Part.Worker]; !known || f.ready[name].After(f.ready[pod]) {
-			pods[r.Part.Worker] = name
-		}
-	}
-	return pods
-}
-
-func (f *follower) final(index int) bool {
-	for _, r := range f.reports {
-		if r.Part.Worker == index && r.Part.Final {
-			return true
-		}
-	}
-	return false
-}
-
-// take takes a worker's report.
-func (f *follower) take(object *corev1.ConfigMap) error {
-	var r report
-	if err := json.Unmarshal([]byte(object.Data["report"]), &r); err != nil {
-		return fmt.Errorf("the report of %s: %w", object.Name, err)
-	}
-	r.version = object.ResourceVersion
-	before, known := f.reports[object.Name]
-	if known && before.version == r.version {
-		return nil
-	}
-	now, index := time.Now(), r.Part.Worker
-	if !known {
-		f.ready[object.Name] = now
-	}
-	f.reports[object.Name], f.heard[index] = r, now
-	if f.silent[index] {
-		f.silent[index] = false
-		f.say(fmt.Sprintf("worker %d reports again: %s", index, object.Name))
-	}
-	return nil
+	return final == f.plan.Workers || now.After(f.plan.Start.Add(f.plan.Duration+f.plan.Patience+silence))
 }
 
 // start publishes the start time if all workers are ready.
 func (f *follower) start(ctx context.Context) error {
-	if f.version == "" || !f.plan.Start.IsZero() || len(f.workers()) < f.plan.Workers {
+	if f.version == "" || !f.plan.Start.IsZero() || len(f.workers) < f.plan.Workers {
 		return nil
 	}
 	plan := f.plan
 	plan.At = time.Now()
-	plan.Start, plan.Ready = plan.At.Add(startIn), maps.Clone(f.ready)
+	plan.Start = plan.At.Add(startIn)
+	plan.Ready = maps.Clone(f.ready)
 	err := f.publish(ctx, plan)
 	if err == nil {
 		f.say(fmt.Sprintf("%d workers are ready and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
@@ -243,68 +291,26 @@ func (f *follower) start(ctx context.Context) error {
 	return err
 }
 
-// look reads the Job and its plan, and names the workers from which nothing comes.
-func (f *follower) look(ctx context.Context) error {
-	short, cancel := context.WithTimeout(ctx, quiet)
-	defer cancel()
-	job, err := f.Jobs.Get(short, f.job, metav1.GetOptions{})
-	if err == nil {
-		var object *corev1.ConfigMap
-		if object, err = f.Maps.Get(short, f.job, metav1.GetOptions{}); err == nil {
-			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
-			f.version = object.ResourceVersion
+// nameSilent names the workers from which nothing comes.
+func (f *follower) nameSilent(now time.Time) {
+	for index, worker := range f.workers {
+		since := slices.MaxFunc([]time.Time{worker.at, f.back, f.plan.Start}, time.Time.Compare)
+		if now.Sub(since) > quiet && !worker.silent && !worker.final {
+			worker.silent = true
+			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, worker.pod, now.Sub(worker.at).Round(time.Second)))
 		}
 	}
-	now := time.Now()
-	gone := now.Sub(f.reached) > quiet
-	if err != nil {
-		if gone && !f.lost {
-			f.lost = true
-			f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
-		}
-		return err
-	}
-	if f.lost {
-		f.lost = false
-		f.say("the cluster answers again")
-	}
-	if gone {
-		f.back = now
-	}
-	f.reached = now
-	for _, condition := range job.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue && (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) {
-			f.ended = true
-		}
-	}
-	if f.plan.Start.IsZero() {
-		late := now.Sub(f.told) > 2*quiet
-		if late {
-			f.told = now
-			f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers()), f.plan.Workers))
-		}
-		f.reasons(short, late)
-		return nil
-	}
-	for index, pod := range f.workers() {
-		since := f.heard[index]
-		for _, t := range []time.Time{f.back, f.plan.Start} {
-			if t.After(since) {
-				since = t
-			}
-		}
-		if now.Sub(since) > quiet && !f.silent[index] && !f.final(index) {
-			f.silent[index] = true
-			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, pod, now.Sub(f.heard[index]).Round(time.Second)))
-		}
-	}
-	return nil
 }
 
-// reasons says, once each, why pods do not run or, if it is late, that there are too few: a quota
-// does that.
-func (f *follower) reasons(ctx context.Context, late bool) {
-	pods, err := f.Pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
+// reasons says why workers are not ready. Each reason of a pod is said once. If it is late, it also
+// says whether there are too few pods: a quota does that.
+func (f *follower) reasons(ctx context.Context, now time.Time) {
+	late := now.Sub(f.told) > 2*quiet
+	if late {
+		f.told = now
+		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers), f.plan.Workers))
+	}
+	pods, err := kube.Pods.In(f.cluster, f.namespace).List(ctx, f.own())
 	if err != nil {
 		return // it may be without that right
 	}
@@ -315,19 +321,39 @@ func (f *follower) reasons(ctx context.Context, late bool) {
 		}
 	}
 	for i := range pods.Items {
-		state, ended := kube.StateOf(&pods.Items[i])
-		if why := cmp.Or(ended, state); why != "" && pods.Items[i].Status.Phase != corev1.PodRunning {
+		if why := trouble(&pods.Items[i]); why != "" {
 			once(why, fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
 		}
 	}
 	if n := len(pods.Items); late && n < f.plan.Workers {
-		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.Namespace))
+		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.namespace))
 	}
+}
+
+// trouble says why a pod does not run, or "" if it does or no reason is known.
+func trouble(pod *corev1.Pod) string {
+	for i := range pod.Status.ContainerStatuses {
+		state := &pod.Status.ContainerStatuses[i].State
+		if waiting := state.Waiting; waiting != nil && waiting.Message != "" {
+			return "waits: " + waiting.Reason + ": " + waiting.Message
+		}
+		if ended := state.Terminated; ended != nil && ended.ExitCode != 0 {
+			lines := strings.Split(strings.TrimSpace(ended.Message), "\n")
+			last := strings.Join(lines[max(0, len(lines)-5):], "\n")
+			return strings.TrimSpace(fmt.Sprintf("ended on %s with status %d: %s: %s", pod.Spec.NodeName, ended.ExitCode, ended.Reason, last))
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return "waits for a node: " + condition.Message
+		}
+	}
+	return ""
 }
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.
 func (f *follower) read(ctx context.Context) error {
-	all, err := f.Maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + f.job})
+	all, err := f.maps.List(ctx, f.own())
 	if err != nil {
 		f.last = err
 		return nil
@@ -346,13 +372,13 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": f.version}, "data": map[string]string{"plan": string(text)},
+	patch, err := json.Marshal(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{ResourceVersion: f.version}, Data: map[string]string{"plan": string(text)},
 	})
 	if err != nil {
 		return err
 	}
-	object, err := f.Maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
+	object, err := f.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		f.version = "" // another command may have published it, or the cluster may have, without answering
 		return err
@@ -362,9 +388,9 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 }
 
 // watch calls each with every ConfigMap of a selection that is there, that comes or that changes,
-// until it returns false or the server ends the watch.
+// until it returns false or the server ends the watch, as it does after some time.
 func (c *Client) watch(ctx context.Context, selection metav1.ListOptions, each func(*corev1.ConfigMap) bool) error {
-	events, err := c.Maps.Watch(ctx, selection) // without a version: what is there comes first
+	events, err := c.maps.Watch(ctx, selection) // without a version: what is there comes first
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
-
-	"postage/internal/kube"
 )
 
 // Why pods do not run is said at the first look at a Job that has not begun, once. (TestFleet/image
@@ -34,13 +33,12 @@ func TestReasonsOfPods(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	defer server.Close()
-	open, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
+	c, err := connect(&rest.Config{Host: server.URL}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Client{open}
 	var said []string
-	f := &follower{Client: c, job: "j", say: func(text string) { said = append(said, text) }, why: map[string]bool{}, told: time.Now(), reach: reach{reached: time.Now()}}
+	f := c.follower("j", func(text string) { said = append(said, text) })
 	for range 2 {
 		if err := f.look(t.Context()); err != nil {
 			t.Fatal(err)
@@ -55,6 +53,56 @@ func TestReasonsOfPods(t *testing.T) {
 	}
 }
 
+// An API server that has just started refuses what it allows a moment later. The real one can't be
+// made to do that at a given time.
+func TestDeleteRefused(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+	}))
+	defer server.Close()
+	client, err := connect(&rest.Config{Host: server.URL}, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Delete(t.Context(), "job"); err != nil || asked.Load() != 2 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+}
+
+// Why a pod does not run is said in words, with the last lines of a log that ended badly.
+func TestTrouble(t *testing.T) {
+	container := func(s corev1.ContainerState) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: s}}}
+	}
+	ended := func(s corev1.ContainerStateTerminated) corev1.PodStatus {
+		return container(corev1.ContainerState{Terminated: &s})
+	}
+	unplaced := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}
+	for _, r := range []struct {
+		status corev1.PodStatus
+		want   string
+	}{
+		{corev1.PodStatus{}, ""},
+		{corev1.PodStatus{Conditions: []corev1.PodCondition{unplaced}}, "waits for a node: 0/3 nodes"},
+		{container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), ""},
+		{ended(corev1.ContainerStateTerminated{}), ""},
+		{ended(corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}), "ended on n1 with status 137: OOMKilled:"},
+		{ended(corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "1\n2\n3\n4\n5\nlast\n"}), "ended on n1 with status 2: Error: 2\n3\n4\n5\nlast"},
+	} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status}
+		if got := trouble(pod); got != r.want {
+			t.Errorf("%+v: %q, want %q", r.status, got, r.want)
+		}
+	}
+}
+
 // A worker whose clock is an hour off says so in place of sending nothing, or an hour too late.
 func TestClockOfWorker(t *testing.T) {
 	for off, want := range map[time.Duration]string{
@@ -66,11 +114,11 @@ func TestClockOfWorker(t *testing.T) {
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Add(off))},
 			})
 		}))
-		open, err := kube.Connect(&rest.Config{Host: server.URL}, "default")
+		c, err := connect(&rest.Config{Host: server.URL}, "default")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &worker{client: &Client{open}, job: new(batchv1.Job), name: "w"}
+		w := &worker{client: c, job: new(batchv1.Job), name: "w"}
 		err = w.checkClock(t.Context())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", off, err, want)

@@ -12,25 +12,28 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
-	"postage/internal/kube"
 	"postage/load"
 )
 
 // Work carries out a worker's share of a plan, in a pod of the Job: it says that it is ready, waits
 // for the start, and reports until it has ended. If it cannot report, it stops.
 func Work(ctx context.Context, plan load.Plan) error {
-	c, job, err := kube.InPod()
+	index, err := strconv.Atoi(os.Getenv("JOB_COMPLETION_INDEX"))
+	if err != nil {
+		return fmt.Errorf("a worker of a fleet is a pod of an Indexed Job: %w", err)
+	}
+	c, err := Open("", "")
 	if err != nil {
 		return err
 	}
-	w := &worker{client: &Client{c}, job: job, name: os.Getenv("POSTAGE_POD")}
-	if w.index, err = strconv.Atoi(os.Getenv("JOB_COMPLETION_INDEX")); err != nil {
-		return fmt.Errorf("a worker of a fleet is a pod of an Indexed Job: %w", err)
-	}
-	object, err := c.Maps.Get(ctx, w.job.Name, metav1.GetOptions{})
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: os.Getenv("POSTAGE_JOB"), UID: types.UID(os.Getenv("POSTAGE_JOB_UID"))}}
+	w := &worker{client: c, job: job, name: os.Getenv("POSTAGE_POD"), index: index}
+	object, err := c.maps.Get(ctx, job.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
@@ -64,11 +67,11 @@ func Work(ctx context.Context, plan load.Plan) error {
 		early, w.final = nil, true
 	}
 	w.last.Whole = !w.final
-	for until := time.Now().Add(silence); ; time.Sleep(reportEvery) {
-		if err := w.report(context.WithoutCancel(ctx), result); err == nil || time.Now().After(until) {
-			return errors.Join(early, err)
-		}
-	}
+	_ = wait.PollUntilContextTimeout(context.WithoutCancel(ctx), reportEvery, silence, true, func(ctx context.Context) (bool, error) {
+		err = w.report(ctx, result)
+		return err == nil, nil
+	})
+	return errors.Join(early, err)
 }
 
 // errStopped is why a worker ends when the command was interrupted.
@@ -96,12 +99,9 @@ type worker struct {
 func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	w.last.Ready = time.Now()
 	w.last.Part.Worker = w.index
-	for {
-		if err := w.write(ctx); err == nil {
-			break
-		} else if !kube.Pause(ctx, reportEvery) {
-			return time.Time{}, err
-		}
+	written := func(ctx context.Context) (bool, error) { return w.write(ctx) == nil, nil }
+	if err := wait.PollUntilContextCancel(ctx, reportEvery, true, written); err != nil {
+		return time.Time{}, err
 	}
 	if err := w.checkClock(ctx); err != nil {
 		return time.Time{}, err
@@ -123,7 +123,7 @@ const clocksMost = 10 * time.Second
 func (w *worker) checkClock(ctx context.Context) error {
 	before := time.Now()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: w.name + "-"}}
-	created, err := w.client.Maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	created, err := w.client.maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return nil // the cluster does not answer now, and what it says later is too late for this
 	}
@@ -140,28 +140,23 @@ func (w *worker) checkClock(ctx context.Context) error {
 
 // await watches the plan until a condition holds.
 func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
-	selection := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", w.job.Name).String()}
-	for {
-		err := w.client.watch(ctx, selection, func(object *corev1.ConfigMap) bool {
+	plan := metav1.SingleObject(metav1.ObjectMeta{Name: w.job.Name})
+	err = wait.PollUntilContextCancel(ctx, reportEvery/10, true, func(ctx context.Context) (bool, error) {
+		_ = w.client.watch(ctx, plan, func(object *corev1.ConfigMap) bool {
 			if p, err := planOf(object); err == nil && holds(p) {
 				found = p
 			}
 			return found == nil
 		})
-		if found != nil {
-			return found, nil
-		}
-		// The server ends every watch after some time.
-		if !kube.Pause(ctx, reportEvery/10) {
-			return nil, errors.Join(context.Cause(ctx), err)
-		}
-	}
+		return found != nil, nil
+	})
+	return found, err
 }
 
 // reportUntil reports at intervals, and stops the worker when it cannot.
 func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, stop context.CancelCauseFunc) {
 	reported := time.Now()
-	for kube.Pause(ctx, reportEvery) {
+	_ = wait.PollUntilContextCancel(ctx, reportEvery, false, func(ctx context.Context) (bool, error) {
 		// Not with ctx: a request that is given up could reach the server after the last report.
 		err := w.report(context.WithoutCancel(ctx), soFar())
 		switch {
@@ -169,9 +164,9 @@ func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, sto
 			reported = time.Now()
 		case time.Since(reported) > silence:
 			stop(errors.Join(errors.New("the worker stops, since it cannot report"), err))
-			return
 		}
-	}
+		return false, nil
+	})
 }
 
 func (w *worker) report(ctx context.Context, result *load.Result) error {
@@ -187,5 +182,11 @@ func (w *worker) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.client.Put(ctx, w.job, label, w.name, &corev1.ConfigMap{Data: map[string]string{"report": string(text)}})
+	meta := metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.job.Name}, OwnerReferences: ownedBy(w.job)}
+	object := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"report": string(text)}}
+	_, err = w.client.maps.Update(ctx, object, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = w.client.maps.Create(ctx, object, metav1.CreateOptions{})
+	}
+	return err
 }

@@ -9,7 +9,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/internal/service/apiserver"
 	"postage/internal/service/greeter/wire"
 )
@@ -54,7 +54,7 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	if c.http, err = rest.HTTPClientFor(config); err != nil {
 		return nil, fmt.Errorf("client-go: %w", err)
 	}
-	cluster, err := api.Connect(config, c.http)
+	cluster, err := kube.Connect(config, c.http)
 	if err != nil {
 		return nil, fmt.Errorf("client-go: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/internal/service/apiserver"
 )
 
@@ -82,7 +82,7 @@ func newFakeCluster(t *testing.T, refused ...string) *fake {
 		case r.Method == http.MethodPost && r.URL.Query().Has("dryRun"):
 			answer(http.StatusCreated, map[string]string{})
 		case r.Method == http.MethodPost:
-			o, _, err := api.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+			o, _, err := kube.Codecs.UniversalDeserializer().Decode(text, nil, nil)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return

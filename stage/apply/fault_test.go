@@ -20,7 +20,7 @@ import (
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/internal/service/apiserver"
 	"postage/lab"
 )
@@ -335,11 +335,11 @@ func TestClusterOfTheUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := api.Connect(config, nil)
+	client, err := kube.Connect(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	roles := api.ClusterRoles.In(client, "")
+	roles := kube.ClusterRoles.In(client, "")
 	left := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.Prefix() + "left", Labels: map[string]string{apiserver.Label: r.Namespace}}}
 	if _, err := roles.Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func TestClusterOfTheUsers(t *testing.T) {
 		t.Errorf("the ClusterRole is there (%v)", err)
 	}
 	// The sample control plane has no controller that would empty the namespace and remove it.
-	if n, err := api.Namespaces.In(client, "").Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
+	if n, err := kube.Namespaces.In(client, "").Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
 		t.Errorf("the namespace is not being deleted: %+v, %v", n, err)
 	}
 }
@@ -378,11 +378,11 @@ func TestNoPermission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := api.Connect(config, nil)
+	client, err := kube.Connect(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	roles, bindings := api.ClusterRoles.In(client, ""), api.ClusterRoleBindings.In(client, "")
+	roles, bindings := kube.ClusterRoles.In(client, ""), kube.ClusterRoleBindings.In(client, "")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: limited}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "configmaps"}, Verbs: []string{"*"}},
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, Verbs: []string{"get", "list"}},

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 )
 
 // kind is one kind of objects.
@@ -31,11 +31,11 @@ type kind struct {
 	dynamic bool
 	ops     []string // what is measured of the kind
 	make    func(metav1.ObjectMeta) object
-	open    func(c *api.Cluster, namespace string) resource
+	open    func(c *kube.Cluster, namespace string) resource
 }
 
 // object is any object of an API.
-type object = api.Object
+type object = kube.Object
 
 // resource is client-go's typed client for one kind.
 type resource interface {
@@ -54,14 +54,14 @@ func kinds() []kind {
 	all := []string{crud, "create", "get", "update", "list100", "watch", "delete"}
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, ops: all, make: configMap,
-			open: typedClient(api.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
+			open: typedClient(kube.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
 		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: all, make: clusterRole,
-			open: typedClient(api.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
+			open: typedClient(kube.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
 		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, ops: all, make: deployment,
-			open: typedClient(api.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
-		{name: "release", group: api.ReleaseVersion.Group, version: "v1", resource: "releases", namespaced: true, custom: true,
+			open: typedClient(kube.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
+		{name: "release", group: kube.ReleaseVersion.Group, version: "v1", resource: "releases", namespaced: true, custom: true,
 			ops: []string{crud, "get", "list500", "watch"}, make: release,
-			open: typedClient(api.Releases, func(l *api.ReleaseList) []object { return pointers(l.Items) })},
+			open: typedClient(kube.Releases, func(l *kube.ReleaseList) []object { return pointers(l.Items) })},
 	}
 }
 
@@ -82,16 +82,16 @@ func (k *kind) collection(namespace string) string {
 }
 
 // typed is one of client-go's typed clients. A generated client is the same gentype.Client, set up
-// as in [api.Connect]: for these kinds, operations and content types both send the same bytes, with
-// as many allocations.
+// as in [kube.Connect]: for these kinds, operations and content types both send the same bytes,
+// with as many allocations.
 type typed[T object, L runtime.Object] struct {
-	api   *api.Client[T, L]
+	api   *kube.Client[T, L]
 	items func(L) []object
 }
 
 // typedClient returns what opens a kind's client, with a function that returns a list's items.
-func typedClient[T object, L runtime.Object](k api.Kind[T, L], items func(L) []object) func(*api.Cluster, string) resource {
-	return func(c *api.Cluster, namespace string) resource { return typed[T, L]{k.In(c, namespace), items} }
+func typedClient[T object, L runtime.Object](k kube.Kind[T, L], items func(L) []object) func(*kube.Cluster, string) resource {
+	return func(c *kube.Cluster, namespace string) resource { return typed[T, L]{k.In(c, namespace), items} }
 }
 
 func (t typed[T, L]) create(ctx context.Context, o object, options metav1.CreateOptions) (object, error) {

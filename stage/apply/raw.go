@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/internal/service/greeter/wire"
 )
 
@@ -133,12 +133,12 @@ func (r *raw) ask(ctx context.Context, method, path, sends, accepts string, body
 
 // encoded returns an object as client-go sends it.
 func encoded(m *media, k *kind, o runtime.Object) ([]byte, error) {
-	i := slices.IndexFunc(api.Codecs.SupportedMediaTypes(), func(info runtime.SerializerInfo) bool { return info.MediaType == m.contentType })
+	i := slices.IndexFunc(kube.Codecs.SupportedMediaTypes(), func(info runtime.SerializerInfo) bool { return info.MediaType == m.contentType })
 	var s runtime.Serializer
 	if i >= 0 {
-		s = api.Codecs.SupportedMediaTypes()[i].Serializer
+		s = kube.Codecs.SupportedMediaTypes()[i].Serializer
 	} else {
 		s = serializerOf(m) // clients have no codec for CBOR unless the gate is open
 	}
-	return runtime.Encode(api.Codecs.EncoderForVersion(s, schema.GroupVersion{Group: k.group, Version: k.version}), o)
+	return runtime.Encode(kube.Codecs.EncoderForVersion(s, schema.GroupVersion{Group: k.group, Version: k.version}), o)
 }

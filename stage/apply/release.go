@@ -14,50 +14,50 @@ import (
 	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/types"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/internal/service/apiserver"
 )
 
 // release is a custom resource of 4 KB as JSON, most of it status.
 func release(meta metav1.ObjectMeta) object {
 	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	r := &api.Release{ObjectMeta: meta, Spec: api.ReleaseSpec{
+	r := &kube.Release{ObjectMeta: meta, Spec: kube.ReleaseSpec{
 		Project: "shop",
-		Source: api.ReleaseSource{
+		Source: kube.ReleaseSource{
 			RepoURL: "https://git.example/shop/deploy.git", Path: "charts/checkout", Revision: "v2.14.3",
 			Values: "replicas: 3\nimage:\n  repository: registry.example/shop/checkout\n  pullPolicy: IfNotPresent\nresources:\n  requests: {cpu: 100m, memory: 128Mi}\n",
 		},
-		Destination:       api.ReleaseDestination{Server: "https://kubernetes.default.svc", Namespace: "shop"},
-		Sync:              api.ReleaseSync{Prune: true, SelfHeal: true, Options: []string{"CreateNamespace=true", "ServerSideApply=true"}, Retry: api.ReleaseRetry{Limit: 5, Duration: "5s", Factor: 2, MaxDuration: "3m0s"}},
-		IgnoreDifferences: []api.ReleaseIgnored{{Group: "apps", Kind: "Deployment", JSONPointers: []string{"/spec/replicas"}}},
+		Destination:       kube.ReleaseDestination{Server: "https://kubernetes.default.svc", Namespace: "shop"},
+		Sync:              kube.ReleaseSync{Prune: true, SelfHeal: true, Options: []string{"CreateNamespace=true", "ServerSideApply=true"}, Retry: kube.ReleaseRetry{Limit: 5, Duration: "5s", Factor: 2, MaxDuration: "3m0s"}},
+		IgnoreDifferences: []kube.ReleaseIgnored{{Group: "apps", Kind: "Deployment", JSONPointers: []string{"/spec/replicas"}}},
 		HistoryLimit:      10,
-	}, Status: api.ReleaseStatus{
+	}, Status: kube.ReleaseStatus{
 		ObservedGeneration: 7, Phase: "Succeeded",
 		Images: []string{"registry.example/shop/checkout:2.14.3", "registry.example/shop/migrate:2.14.3"},
 	}}
 	for i, name := range []string{"image.tag", "ingress.host", "ingress.tls", "replicas", "log.level", "database.pool"} {
-		r.Spec.Source.Parameters = append(r.Spec.Source.Parameters, api.ReleaseParameter{Name: name, Value: "value-" + name, ForceString: i%2 == 0})
+		r.Spec.Source.Parameters = append(r.Spec.Source.Parameters, kube.ReleaseParameter{Name: name, Value: "value-" + name, ForceString: i%2 == 0})
 	}
 	for _, kind := range []string{"Synced", "Healthy", "Progressing"} {
 		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, ObservedGeneration: 7, LastTransitionTime: began,
 			Reason: "Reconciled", Message: "The objects are as revision v2.14.3 describes them."})
 	}
 	for i, kind := range []string{"Service", "ConfigMap", "Secret", "ServiceAccount", "Deployment", "HorizontalPodAutoscaler", "Ingress", "PodDisruptionBudget", "Job", "NetworkPolicy"} {
-		r.Status.Resources = append(r.Status.Resources, api.ReleaseResource{Group: "apps", Version: "v1", Kind: kind, Name: "checkout-" + strings.ToLower(kind), Status: "Synced", Health: "Healthy", Wave: int64(i)})
+		r.Status.Resources = append(r.Status.Resources, kube.ReleaseResource{Group: "apps", Version: "v1", Kind: kind, Name: "checkout-" + strings.ToLower(kind), Status: "Synced", Health: "Healthy", Wave: int64(i)})
 	}
 	for i := range int64(5) {
-		r.Status.History = append(r.Status.History, api.ReleaseRevision{ID: 40 + i, Revision: strings.Repeat("5f3a9c", 6) + fmt.Sprint(1000+i), DeployedAt: began, Source: r.Spec.Source.RepoURL})
+		r.Status.History = append(r.Status.History, kube.ReleaseRevision{ID: 40 + i, Revision: strings.Repeat("5f3a9c", 6) + fmt.Sprint(1000+i), DeployedAt: began, Source: r.Spec.Source.RepoURL})
 	}
 	return r
 }
 
 // releaseList is a list as a controller gets it.
 func releaseList(uint64) runtime.Object {
-	list := &api.ReleaseList{TypeMeta: metav1.TypeMeta{Kind: "ReleaseList", APIVersion: api.ReleaseVersion.String()}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
+	list := &kube.ReleaseList{TypeMeta: metav1.TypeMeta{Kind: "ReleaseList", APIVersion: kube.ReleaseVersion.String()}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
 	for i := range 500 {
 		r := release(metav1.ObjectMeta{Name: fmt.Sprintf("checkout-%05d", i), Namespace: "shop", UID: "0e3f6a6c-9ed2-4a54-8e5b-0d6f8c1f2a3b",
-			ResourceVersion: fmt.Sprint(100_000 + i), Labels: map[string]string{"app": "checkout"}}).(*api.Release)
-		r.Kind, r.APIVersion = "Release", api.ReleaseVersion.String()
+			ResourceVersion: fmt.Sprint(100_000 + i), Labels: map[string]string{"app": "checkout"}}).(*kube.Release)
+		r.Kind, r.APIVersion = "Release", kube.ReleaseVersion.String()
 		list.Items = append(list.Items, *r)
 	}
 	return list
@@ -78,7 +78,7 @@ func installReleases(ctx context.Context, r *apiserver.Reach) error {
 	}
 	defer raw.close()
 	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	status, text, err := raw.ask(ctx, http.MethodPost, definitions, runtime.ContentTypeYAML, runtime.ContentTypeJSON, api.ReleaseDefinition)
+	status, text, err := raw.ask(ctx, http.MethodPost, definitions, runtime.ContentTypeYAML, runtime.ContentTypeJSON, kube.ReleaseDefinition)
 	if err != nil || status != http.StatusCreated {
 		return fmt.Errorf("create the definition of releases: HTTP %d: %s: %w", status, text, err)
 	}
@@ -94,7 +94,7 @@ func installReleases(ctx context.Context, r *apiserver.Reach) error {
 // apply applies the whole of a release, as the apply configurations of generated clients do it,
 // whose content type a feature gate of the whole process sets.
 func (c *client) apply(ctx context.Context, m *media, o object) (object, error) {
-	o.GetObjectKind().SetGroupVersionKind(api.ReleaseVersion.WithKind("Release"))
+	o.GetObjectKind().SetGroupVersionKind(kube.ReleaseVersion.WithKind("Release"))
 	marshal := json.Marshal
 	if m.applies == types.ApplyCBORPatchType {
 		marshal = cbor.Marshal

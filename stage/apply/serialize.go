@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 	"postage/lab"
 )
 
@@ -28,13 +28,13 @@ import (
 func serializerOf(m *media) runtime.Serializer {
 	switch m.name {
 	case "json":
-		return json.NewSerializerWithOptions(json.DefaultMetaFactory, api.Scheme, api.Scheme, json.SerializerOptions{})
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, kube.Scheme, kube.Scheme, json.SerializerOptions{})
 	case "yaml":
-		return json.NewSerializerWithOptions(json.DefaultMetaFactory, api.Scheme, api.Scheme, json.SerializerOptions{Yaml: true})
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, kube.Scheme, kube.Scheme, json.SerializerOptions{Yaml: true})
 	case "protobuf":
-		return protobuf.NewSerializer(api.Scheme, api.Scheme)
+		return protobuf.NewSerializer(kube.Scheme, kube.Scheme)
 	}
-	return cbor.NewSerializer(api.Scheme, api.Scheme)
+	return cbor.NewSerializer(kube.Scheme, kube.Scheme)
 }
 
 // subject is the object that is encoded and decoded.
@@ -66,7 +66,7 @@ func subjects() []subject {
 
 // kindOf is the name of the object's type.
 func kindOf(o runtime.Object) string {
-	gvks, _, err := api.Scheme.ObjectKinds(o)
+	gvks, _, err := kube.Scheme.ObjectKinds(o)
 	if err != nil || len(gvks) == 0 {
 		panic(fmt.Sprintf("apply: %T is not in client-go's scheme: %v", o, err))
 	}
@@ -190,9 +190,9 @@ func (in *serializing) Prove(context.Context) error {
 	if !in.media.begins(text) {
 		return fmt.Errorf("the bytes begin with %q", head(text))
 	}
-	decoder := api.Codecs.UniversalDeserializer()
+	decoder := kube.Codecs.UniversalDeserializer()
 	if in.media.name == "cbor" { // whether client-go's gate is open or not
-		decoder = cbor.NewSerializer(api.Scheme, api.Scheme, cbor.Strict(true))
+		decoder = cbor.NewSerializer(kube.Scheme, kube.Scheme, cbor.Strict(true))
 	}
 	decoded, err := runtime.Decode(decoder, text)
 	if err != nil {

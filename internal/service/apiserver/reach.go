@@ -14,26 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 )
 
 // Label is on everything that is made on a server; its value is [Reach].Namespace.
 const Label = "postage-run"
 
-// Config is how client-go reaches the server: with no limiter of the client's own and no warnings
-// printed.
+// Config says how client-go reaches the server.
 func (r *Reach) Config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = r.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: r.Context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{}
-	return config, nil
+	config, _, err := kube.Config(r.Kubeconfig, r.Context)
+	return config, err
 }
 
 // LastLines are the last lines that a server of ours has logged.
@@ -74,8 +65,8 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 	}
 	name := "postage-" + hex.EncodeToString(id[:])
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{Label: name}}}
-	err := connected(config, func(c *api.Cluster) error {
-		_, err := api.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{})
+	err := connected(config, func(c *kube.Cluster) error {
+		_, err := kube.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
@@ -85,13 +76,13 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 }
 
 // connected does something with connections to a cluster, and closes them.
-func connected(config *rest.Config, do func(*api.Cluster) error) error {
+func connected(config *rest.Config, do func(*kube.Cluster) error) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
 	}
 	defer hangUp(client)
-	c, err := api.Connect(config, client)
+	c, err := kube.Connect(config, client)
 	if err != nil {
 		return err
 	}

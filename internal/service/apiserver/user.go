@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube/api"
+	"postage/internal/kube"
 )
 
 // reachTimeout is how long a user's cluster may take to answer.
@@ -94,8 +94,8 @@ var ErrForbidden = errors.New("no permission")
 // allowed asks the server by a SelfSubjectAccessReview.
 func allowed(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
-	err := connected(config, func(c *api.Cluster) (err error) {
-		review, err = api.AccessReviews.In(c, "").Create(ctx, review, metav1.CreateOptions{})
+	err := connected(config, func(c *kube.Cluster) (err error) {
+		review, err = kube.AccessReviews.In(c, "").Create(ctx, review, metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
@@ -120,20 +120,20 @@ func resourceName(what authorizationv1.ResourceAttributes) string {
 
 // close deletes our namespace, and ClusterRoles of ours that a worker has left behind.
 func (u *user) close(ctx context.Context) error {
-	return connected(u.config, func(c *api.Cluster) error {
+	return connected(u.config, func(c *kube.Cluster) error {
 		return errors.Join(u.deleteRoles(ctx, c), u.deleteNamespace(ctx, c))
 	})
 }
 
-func (u *user) deleteNamespace(ctx context.Context, c *api.Cluster) error {
-	if err := api.Namespaces.In(c, "").Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+func (u *user) deleteNamespace(ctx context.Context, c *kube.Cluster) error {
+	if err := kube.Namespaces.In(c, "").Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the namespace %s at %s: %w", u.namespace, u.config.Host, err)
 	}
 	return nil
 }
 
-func (u *user) deleteRoles(ctx context.Context, c *api.Cluster) error {
-	roles := api.ClusterRoles.In(c, "")
+func (u *user) deleteRoles(ctx context.Context, c *kube.Cluster) error {
+	roles := kube.ClusterRoles.In(c, "")
 	left, err := roles.List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + u.namespace})
 	if apierrors.IsForbidden(err) {
 		return nil // then we were not allowed to make any either

@@ -5,7 +5,7 @@
 // They take the flags of kube-apiserver, kube-controller-manager, kube-scheduler and kubelet. The
 // API server starts an etcd inside, and has --etcd-dir and --etcd-fsync instead of --etcd-servers.
 // It is a module of its own because it needs all of Kubernetes; package apiserver builds it, and
-// package kubernetes runs it.
+// package kubetest runs it.
 package main
 
 import (
