@@ -120,8 +120,8 @@ func (l *lane) startLocked() {
 	}
 }
 
-// dueOrWaitLocked returns how many messages may be sent now. If none may, it sets the timer for when
-// one may.
+// dueOrWaitLocked returns how many messages may be sent now. If none may, it sets the timer for the
+// time when one may.
 func (l *lane) dueOrWaitLocked(now time.Time) int {
 	if left := l.origin.pause(now); left > 0 {
 		l.window = 1 // after it, one message goes first
