@@ -2,10 +2,7 @@ module postage/pgbulk
 
 go 1.26.0
 
-require (
-	github.com/jackc/pgx/v5 v5.12.0
-	pgregory.net/rapid v1.3.0
-)
+require github.com/jackc/pgx/v5 v5.12.0
 
 require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
@@ -376,31 +375,31 @@ func TestReturningProperty(t *testing.T) {
 		C2 *string
 	}
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
-		k0 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
-		k1 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+	property(t, func(r source) {
+		k0 := r.kind()
+		k1 := r.kind()
 		table := pgbulk.Table{Name: pgx.Identifier{fmt.Sprint("back", tables.Add(1))}, Columns: []string{"id", "c0", "c1", "c2"}, Key: []string{"id"}}
 		if _, err := conn.Exec(ctx, fmt.Sprintf("create table %s (id int primary key, c0 %s, c1 %s, c2 text)", table.Name.Sanitize(), k0.sql, k1.sql)); err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Exec(ctx, "drop table "+table.Name.Sanitize())
-		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		o := r.settings()
 		for round := range 2 {
 			var rows [][]any
-			for i := range rapid.IntRange(0, 20).Draw(t, "rows") {
-				rows = append(rows, []any{i, valueOf(shrinking{t}, k0, i), valueOf(shrinking{t}, k1, i), fmt.Sprint(round)})
+			for i := range r.size(20) {
+				rows = append(rows, []any{i, valueOf(r, k0, i), valueOf(r, k1, i), fmt.Sprint(round)})
 			}
 			returned := map[int]row{}
 			o.Returning = pgbulk.Return(func(r row) error {
 				returned[r.ID] = r
 				return nil
 			})
-			r, err := upsert(ctx, conn, table, pgbulk.Slice(rows), o)
+			result, err := upsert(ctx, conn, table, pgbulk.Slice(rows), o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			mode := pgx.QueryExecModeDescribeExec
-			if r.Strategy == pgbulk.Copy {
+			if result.Strategy == pgbulk.Copy {
 				mode = pgx.QueryExecModeSimpleProtocol // text, as there
 			}
 			got, err := conn.Query(ctx, "select * from "+table.Name.Sanitize()+" where c2 = $1 order by id", mode, fmt.Sprint(round))
