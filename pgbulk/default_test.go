@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,11 +48,11 @@ func TestDefault(t *testing.T) {
 			// The row and column of an error, and of a key that comes again, where the parameters
 			// are fewer than the columns.
 			_, err = insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
 				t.Errorf("error %v", err)
 			}
 			_, err = upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{20, "x", 1}, {21, d, 2}, {d, d, 2}, {20, d, 3}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
 				t.Errorf("error %v", err)
 			}
 			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 7 {
@@ -87,7 +86,7 @@ func TestDefaultRefused(t *testing.T) {
 		"update": func() (pgbulk.Result, error) { return update(t.Context(), conn, table, rows, settings{}) },
 	} {
 		_, err := call()
-		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
+		if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {

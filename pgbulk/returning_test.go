@@ -157,7 +157,7 @@ func TestReturningFailures(t *testing.T) {
 							}
 							return nil
 						})
-						if e, ok := errors.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, refusal) || e.Uncertain || e.Closed || n != at+1 {
+						if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, refusal) || e.Uncertain || e.Closed || n != at+1 {
 							t.Errorf("after %d rows: %v", n, err)
 						}
 						check("refusal", status)
@@ -191,7 +191,7 @@ func TestReturningFailures(t *testing.T) {
 						check("cancel", status)
 					}
 					status, err = call(t.Context(), rows(222), func(id) error { return nil })
-					if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
+					if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
 						t.Errorf("violation: %v", err)
 					}
 					check("violation", status)
@@ -216,8 +216,8 @@ func TestReturningDeferred(t *testing.T) {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a int unique deferrable initially deferred"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		n := 0
 		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, 1}}), settings{Strategy: s, Returning: pgbulk.Return(func(struct{ ID int }) error { n++; return nil })})
-		e, ok := errors.AsType[*pgbulk.Error](err)
-		if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
+		e, ok := pgbulk.AsType[*pgbulk.Error](err)
+		if pg, is := pgbulk.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
 			t.Errorf("%s: %d rows, %v", name(s), n, err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {

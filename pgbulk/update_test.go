@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,7 +48,7 @@ func TestUpdateAndDelete(t *testing.T) {
 			// The server's error about a row of an update: the third is too long for its column.
 			table.Columns = []string{"a", "b", "note"}
 			_, err = update(t.Context(), conn, table, pgbulk.Slice([][]any{{5, "", ""}, {6, "", ""}, {1, "x", "far too long"}, {7, "", ""}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
 				t.Errorf("error %v, want row 2", err)
 			}
 			usable(t, conn)
@@ -85,8 +84,8 @@ func TestUpdateKeyTwice(t *testing.T) {
 					}
 					before := digest(t, conn, table.Name)
 					_, err := update(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, ChunkRows: chunk})
-					e, ok := errors.AsType[*pgbulk.Error](err)
-					if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
+					e, ok := pgbulk.AsType[*pgbulk.Error](err)
+					if pg, is := pgbulk.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
 						t.Fatalf("error %v", err)
 					}
 					bytesTell := c.key == "int8" || c.key == "text"

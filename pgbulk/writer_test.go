@@ -72,7 +72,7 @@ func TestWriter(t *testing.T) {
 				if failed == nil {
 					failed = w.Flush(t.Context())
 				}
-				e, ok := errors.AsType[*pgbulk.Error](failed)
+				e, ok := pgbulk.AsType[*pgbulk.Error](failed)
 				if !ok || e.Row > 38 || e.LastRow < 38 || e.Row < 35 {
 					t.Errorf("error %v", failed)
 				}

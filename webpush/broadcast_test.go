@@ -156,7 +156,7 @@ func TestBroadcastCanceled(t *testing.T) {
 	for sub, result := range client.Broadcast(ctx, slices.Values(subs), nil, webpush.Options{}) {
 		counts[result.Outcome()]++
 		i := slices.Index(subs, sub)
-		if e, ok := errors.AsType[*webpush.SendError](result.Err); ok {
+		if e, ok := webpush.AsType[*webpush.SendError](result.Err); ok {
 			if !errors.Is(result.Err, context.Canceled) || (e.Attempts == 0 && (e.MaybeSent || len(browsers[i].Messages()) != 0)) {
 				t.Errorf("%v", result.Err)
 			}

@@ -1,3 +1,4 @@
 module postage/webpush
 
-go 1.26.0
+// The oldest Go that has ecdsa.ParseUncompressedPublicKey, sync.WaitGroup.Go and testing/synctest.
+go 1.25.0
