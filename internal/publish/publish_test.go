@@ -108,12 +108,9 @@ func copied(t *testing.T) place {
 func published(t *testing.T) (checkout place, proxy string) {
 	t.Helper()
 	checkout = copied(t)
-	_, section, _ := strings.Cut(checkout.read(t, "CONTRIBUTING.md"), "\n## Publish the modules\n")
-	_, commands, _ := strings.Cut(section, "\n```sh\n")
-	commands, _, _ = strings.Cut(commands, "\n```\n")
-	commands, push, ok := strings.Cut(commands, "\ngit push ")
+	commands, push, ok := strings.Cut(checkout.toPublish(t)[0], "\ngit push ")
 	if !ok || strings.Contains(push, "\n") {
-		t.Fatalf("CONTRIBUTING.md does not end with git push: %q", commands)
+		t.Fatalf("what CONTRIBUTING.md has first does not end with git push: %q", commands)
 	}
 	checkout.run(t, "bash", "-euc", commands)
 
@@ -123,6 +120,20 @@ func published(t *testing.T) (checkout place, proxy string) {
 		publish(t, checkout, proxy, strings.TrimSuffix(folder, "/"), tag)
 	}
 	return checkout, proxy
+}
+
+// toPublish are the two blocks of commands in CONTRIBUTING.md.
+func (p place) toPublish(t *testing.T) (blocks [2]string) {
+	t.Helper()
+	_, section, _ := strings.Cut(p.read(t, "CONTRIBUTING.md"), "\n## Publish the modules\n")
+	found := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(section, -1)
+	if len(found) != len(blocks) {
+		t.Fatalf("CONTRIBUTING.md has %d blocks on publishing, want %d", len(found), len(blocks))
+	}
+	for i, m := range found {
+		blocks[i] = m[1]
+	}
+	return blocks
 }
 
 // publish puts the module of a folder, as it is tagged, into a proxy, see
@@ -225,9 +236,9 @@ func generateNote(t *testing.T, p place) {
 	}
 }
 
-// Strangers fetch each library and use it. With POSTAGE_LONG they also install the command and
-// build one with a suite of their own, and the checkout builds, each library with the oldest Go that
-// its go.mod allows.
+// Strangers fetch each library and use it. With POSTAGE_LONG they also install the command, and
+// build one with a suite of their own. The checkout builds, each library with its go.mod's oldest
+// Go.
 func TestPublished(t *testing.T) {
 	checkout, proxy := published(t)
 	for pkg := range strings.FieldsSeq(checkout.run(t, "go", "list", "-deps", "-test", "work")) {
@@ -295,6 +306,9 @@ func TestPublished(t *testing.T) {
 	t.Run("checkout", func(t *testing.T) {
 		needLong(t)
 		checkout.run(t, "go", "build", "work")
+		alone := place{checkout.dir, append(outsider(t, proxy, cache).env, checkout.env...)}
+		alone.run(t, "bash", "-euc", checkout.toPublish(t)[1])
+		alone.run(t, "go", "list", "-deps", "./cmd/postage")
 		for _, library := range libraries {
 			oldest := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(checkout.read(t, library.name+"/go.mod"))[1]
 			old := place{filepath.Join(checkout.dir, library.name), []string{"GOWORK=off", "GOTOOLCHAIN=go" + oldest}}
