@@ -145,12 +145,13 @@ func newest(t *testing.T, dir string) []required {
 	if err := json.Unmarshal(goIn(t, dir, "mod", "edit", "-json"), &mod); err != nil {
 		t.Fatal(err)
 	}
+	ours := strings.TrimSpace(string(goIn(t, ".", "list", "-m"))) + "/"
 	var modules []string
 	for _, r := range mod.Require {
 		tool := slices.ContainsFunc(mod.Tool, func(tool struct{ Path string }) bool {
 			return strings.HasPrefix(tool.Path+"/", r.Path+"/")
 		})
-		if (!r.Indirect || tool) && !strings.HasPrefix(r.Path, "postage/") {
+		if (!r.Indirect || tool) && !strings.HasPrefix(r.Path, ours) {
 			modules = append(modules, r.Path)
 		}
 	}

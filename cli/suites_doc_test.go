@@ -54,13 +54,14 @@ func TestSuitesOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	module, err := exec.Command("go", "-C", root, "list", "-f", "{{.Module.Path}}", ".").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod := "module example.org/sum\n\ngo 1.26.0\n\nrequire postage v0.0.0\n\nreplace postage => " + root + "\n"
-	for _, m := range regexp.MustCompile(`(?m)^replace (\S+) => \./(\S+)$`).FindAllStringSubmatch(string(module), -1) {
-		mod += "\nreplace " + m[1] + " => " + filepath.Join(root, m[2]) + "\n"
+	ours := strings.TrimSpace(string(module))
+	mod := "module example.org/sum\n\ngo 1.26.0\n\nrequire " + ours + " v0.0.0\n\nreplace " + ours + " => " + root + "\n"
+	for _, library := range []string{"pbfast", "pgbulk", "webpush"} {
+		mod += "\nreplace " + ours + "/" + library + " => " + filepath.Join(root, library) + "\n"
 	}
 	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": fenced(t, "docs/suites.md", "go")[0], "outside.go": outside, "gate.yaml": "time: 20%\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {

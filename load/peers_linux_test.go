@@ -39,7 +39,7 @@ type peer struct {
 	install string // a command
 }
 
-// allPeers are those that are used. Those in Go are built at the versions in tools/peers/go.mod, so
+// allPeers are those that are used. Those in Go are built at the versions in tools/go.mod, so
 // that no other module depends on them.
 var allPeers = []peer{
 	{"postage", "go build ./cmd/postage"},
@@ -158,7 +158,7 @@ func findPeers(t *testing.T) peers {
 			cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, build)
 			cmd.Dir = ".."
 			if one.name != "postage" {
-				cmd.Dir = filepath.Join("..", "tools", "peers")
+				cmd.Dir = filepath.Join("..", "tools")
 				cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace also loads older modules, and packages become ambiguous
 			}
 			if text, err := cmd.CombinedOutput(); err != nil {

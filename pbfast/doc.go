@@ -7,8 +7,8 @@
 //
 //	data, err := proto.Marshal(order)
 //	err = proto.Unmarshal(data, order)
-//	if !pbfast.Hooked(order) {
-//		t.Error("this release of protobuf-go is not supported: it runs its own code")
+//	if err := pbfast.HookError(order); err != nil {
+//		t.Error(err)
 //	}
 //
 // The generated code is in the messages' package. It also gives each message methods:
@@ -45,7 +45,8 @@ var (
 	ErrDepth = runtime.ErrDepth
 )
 
-// Hooked reports whether proto.Marshal, proto.Unmarshal and proto.Size run generated code for
-// messages of m's type. They do not if nothing was generated for it, or if this release of
-// protobuf-go is not supported; then they run protobuf-go's own.
-func Hooked(m proto.Message) bool { return runtime.Hooked(m) }
+// HookError is nil if proto.Marshal, proto.Unmarshal and proto.Size run generated code for messages
+// of m's type. Otherwise it says why they run protobuf-go's own: nothing was generated for it, or
+// this release of protobuf-go is not supported. Then nothing else tells: the program works, at
+// protobuf-go's speed.
+func HookError(m proto.Message) error { return runtime.HookError(m) }

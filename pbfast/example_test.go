@@ -21,11 +21,11 @@ func Example() {
 	if err := proto.Unmarshal(data, got); err != nil {
 		panic(err)
 	}
-	fmt.Println(got.GetUsual(), pbfast.Hooked(got))
+	fmt.Println(got.GetUsual(), pbfast.HookError(got))
 
 	err = proto.Unmarshal([]byte("\n\x02\xff\xff"), got)
 	fmt.Println(errors.Is(err, pbfast.ErrUTF8), errors.Is(err, proto.Error))
 	// Output:
-	// grüezi true
+	// grüezi <nil>
 	// true true
 }

@@ -1,6 +1,8 @@
 package pbfast_test
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -32,8 +34,10 @@ type changedType struct {
 
 func (t changedType) New() protoreflect.Message { return t.c }
 
-// A protobuf-go that does not use the messages' table is detected and left unchanged.
+// A protobuf-go that does not use the messages' table is detected and left unchanged. Nothing is
+// printed: who asks is told.
 func TestHookFindsOutAnotherProtobuf(t *testing.T) {
+	said := capture(t)
 	real := wrapperspb.String("x").ProtoReflect()
 	before := protoiface.Methods{
 		Flags:     real.ProtoMethods().Flags,
@@ -71,6 +75,12 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
+		if told := pbfast.HookError(wrapperspb.String("x")); !errors.Is(told, err) {
+			t.Errorf("%s: HookError gives %v, want %v", name, told, err)
+		}
+	}
+	if text := said(); text != "" {
+		t.Errorf("a library printed %q", text)
 	}
 	if other.Marshal == nil || other.Size == nil {
 		t.Error("the table was not left as it was")
@@ -81,11 +91,36 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 	}
 }
 
+// capture returns what is written to standard output and standard error from now on.
+func capture(t *testing.T) (said func() string) {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = file, file
+	t.Cleanup(func() {
+		os.Stdout, os.Stderr = stdout, stderr
+		file.Close()
+	})
+	return func() string {
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+}
+
 func TestHookOnce(t *testing.T) {
 	if err := runtime.HookMethods(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("error %v, want one", err)
 	}
-	if pbfast.Hooked(wrapperspb.String("x")) {
-		t.Error("a message that nothing was generated for is said to be hooked")
+	if err := pbfast.HookError(new(proto3.TestAllTypesProto3)); err != nil {
+		t.Errorf("a hooked message: %v", err)
+	}
+	if err := pbfast.HookError(wrapperspb.Bool(true)); err == nil || !strings.Contains(err.Error(), "no code for google.protobuf.BoolValue") {
+		t.Errorf("a message that nothing was generated for: %v", err)
 	}
 }

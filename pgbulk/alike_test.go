@@ -101,7 +101,7 @@ func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 func outcomeOf(t testing.TB, conn *pgx.Conn, table pgx.Identifier, err error) string {
 	t.Helper()
 	how := "ok"
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+	if e, ok := pgbulk.AsType[*pgconn.PgError](err); ok {
 		how = e.Code
 	} else if err != nil {
 		how = err.Error()
@@ -269,7 +269,7 @@ func TestUpdateNondeterministic(t *testing.T) {
 		must(t, conn, "insert into "+table.Sanitize()+" values ('a', 'old'), ('b', 'old')")
 		to := pgbulk.Table{Name: table, Columns: []string{"k", "v"}, Key: []string{"k"}}
 		_, err := update(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", "1"}, {"A", "2"}}), settings{Strategy: s})
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
+		if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
 			t.Errorf("%s: error %v, want 21000", name(s), err)
 		}
 		r, err := update(t.Context(), conn, to, pgbulk.Slice([][]any{{"A", "1"}, {"B", "2"}}), settings{Strategy: s})
@@ -282,7 +282,7 @@ func TestUpdateNondeterministic(t *testing.T) {
 		// Whatever the size of the rows, Auto sees it.
 		for _, call := range []callFunc{update, upsert} {
 			_, err = call(t.Context(), conn, to, pgbulk.Slice([][]any{{"a", long}, {"b", long}, {"A", long}}), settings{ChunkBytes: 3000})
-			if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
+			if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" {
 				t.Errorf("large rows: error %v, want 21000", err)
 			}
 		}
@@ -388,7 +388,7 @@ func TestGeneratedAlwaysNamed(t *testing.T) {
 		for _, s := range strategies {
 			table := newTable(t, conn, "a int, g "+definition)
 			_, err := insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"a", "g"}}, pgbulk.Slice([][]any{{1, 2}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Column != "g" {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Column != "g" {
 				t.Errorf("%s, %s: column %v: %v", definition, name(s), e, err)
 			}
 		}

@@ -78,7 +78,7 @@ func (c *call) run(ctx context.Context, source iter.Seq2[[]any, error]) (Result,
 	for row, err := range source {
 		if err == nil {
 			err = c.take(ctx, row)
-		} else if _, ok := errors.AsType[*rowError](err); !ok {
+		} else if _, ok := asType[*rowError](err); !ok {
 			err = &rowError{row: c.n, err: err}
 		}
 		if failed = err; err != nil || c.stopped() {

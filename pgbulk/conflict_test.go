@@ -1,7 +1,6 @@
 package pgbulk_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -111,7 +110,7 @@ func TestIdentityIsRefused(t *testing.T) {
 	for _, s := range strategies {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int generated always as identity primary key"), Columns: []string{"id"}, Key: []string{"id"}}
 		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), settings{Strategy: s})
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "428C9" {
+		if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "428C9" {
 			t.Errorf("%s: %v", name(s), err)
 		}
 	}
@@ -132,7 +131,7 @@ func TestConstraintKeyTwice(t *testing.T) {
 		t.Run(name(s), func(t *testing.T) {
 			table := pgbulk.Table{Name: newTable(t, conn, "email text constraint one"+name(s)+" unique, a text"), Columns: []string{"email", "a"}}
 			_, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, Constraint: "one" + name(s)})
-			e, ok := errors.AsType[*pgbulk.Error](err)
+			e, ok := pgbulk.AsType[*pgbulk.Error](err)
 			if !ok || e.Row != 2900 || e.FirstRow != 17 {
 				t.Errorf("error %v", err)
 			}
@@ -146,7 +145,7 @@ func TestConstraintKeyTwice(t *testing.T) {
 		must(t, conn, "create unique index on "+table.Name.Sanitize()+" (lower(email))")
 		rows[2900][0] = "KEY17"
 		r, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Target: "lower(email)"})
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
+		if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
 			t.Errorf("strategy %q, error %v", r.Strategy, err)
 		}
 		usable(t, conn)

@@ -2,13 +2,11 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 )
@@ -50,11 +48,11 @@ func TestDefault(t *testing.T) {
 			// The row and column of an error, and of a key that comes again, where the parameters
 			// are fewer than the columns.
 			_, err = insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
 				t.Errorf("error %v", err)
 			}
 			_, err = upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{20, "x", 1}, {21, d, 2}, {d, d, 2}, {20, d, 3}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
 				t.Errorf("error %v", err)
 			}
 			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 7 {
@@ -88,7 +86,7 @@ func TestDefaultRefused(t *testing.T) {
 		"update": func() (pgbulk.Result, error) { return update(t.Context(), conn, table, rows, settings{}) },
 	} {
 		_, err := call()
-		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
+		if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
@@ -108,11 +106,11 @@ func TestDefaultProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
-		use := make([]kind, rapid.IntRange(1, 4).Draw(t, "columns"))
+	property(t, func(r source) {
+		use := make([]kind, 1+r.size(3))
 		columns, definition := []string{"id"}, "id int primary key"
 		for i := range use {
-			use[i] = kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+			use[i] = r.kind()
 			columns = append(columns, fmt.Sprint("c", i))
 			definition += fmt.Sprintf(", c%d %s", i, use[i].sql)
 		}
@@ -129,7 +127,7 @@ func TestDefaultProperty(t *testing.T) {
 		}
 		for i, k := range use {
 			// A value of the type as its default, as the server reads it.
-			run(fmt.Sprintf("insert into %s (id, c%d) values (-1, $1)", theirs, i), k.draw(shrinking{t}))
+			run(fmt.Sprintf("insert into %s (id, c%d) values (-1, $1)", theirs, i), k.draw(r))
 			literal := ""
 			if err := conn.QueryRow(ctx, fmt.Sprintf("delete from %s returning quote_literal(c%d::text)", theirs, i)).Scan(&literal); err != nil {
 				t.Fatal(err)
@@ -138,24 +136,25 @@ func TestDefaultProperty(t *testing.T) {
 				run(fmt.Sprintf("alter table %s alter c%d set default %s::%s", name, i, literal, k.sql))
 			}
 		}
-		rows := make([][]any, rapid.IntRange(0, 20).Draw(t, "rows"))
+		rows := make([][]any, r.size(20))
 		for i := range rows {
 			rows[i] = []any{i}
 			given, places, args := "id", "$1", []any{i}
 			for j, k := range use {
-				if i > 0 && rapid.IntRange(0, 2).Draw(t, "out") == 0 {
+				if i > 0 && r.intn(3) == 0 {
 					rows[i] = append(rows[i], pgbulk.Default)
 					continue
 				}
-				v := valueOf(shrinking{t}, k, i)
+				v := valueOf(r, k, i)
 				rows[i], args = append(rows[i], v), append(args, v)
 				given, places = given+fmt.Sprint(", c", j), places+fmt.Sprint(", $", len(args))
 			}
 			run(fmt.Sprintf("insert into %s (%s) values (%s)", theirs, given, places), args...)
 		}
-		o := settings{Strategy: rapid.SampledFrom([]pgbulk.Strategy{pgbulk.Bind, pgbulk.Unnest}).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		o := r.settings()
+		o.Strategy = []pgbulk.Strategy{pgbulk.Bind, pgbulk.Unnest}[r.intn(2)]
 		call := upsert
-		if rapid.Bool().Draw(t, "insert") {
+		if r.bool() {
 			call = insert
 		}
 		if _, err := call(ctx, conn, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, pgbulk.Slice(rows), o); err != nil {

@@ -94,7 +94,7 @@ func (e *rowError) Unwrap() error { return e.err }
 
 func newError(op, table string, err error) *Error {
 	e := &Error{Op: op, Table: table, Row: -1, LastRow: -1, FirstRow: -1, Err: err}
-	if r, ok := errors.AsType[*rowError](err); ok {
+	if r, ok := asType[*rowError](err); ok {
 		e.Row, e.LastRow, e.Column, e.Err = r.row, r.row, r.column, r.err
 	}
 	return e
@@ -150,4 +150,11 @@ func bindPosition(e *pgconn.PgError) (parameter int, ok bool) {
 	}
 	n, err := strconv.Atoi(m[1])
 	return n, err == nil && n > 0
+}
+
+// asType is errors.AsType, which Go 1.25 does not have.
+func asType[T error](err error) (T, bool) {
+	var target T
+	ok := errors.As(err, &target)
+	return target, ok
 }

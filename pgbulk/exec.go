@@ -2,7 +2,6 @@ package pgbulk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -60,7 +59,7 @@ options:
 	}
 	e := newError("exec", "", err)
 	e.Closed, e.Uncertain = conn.PgConn().IsClosed(), uncertain
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && e.Column == "" {
+	if pgErr, ok := asType[*pgconn.PgError](err); ok && e.Column == "" {
 		if n, ok := bindPosition(pgErr); ok && n <= len(args) {
 			e.Column = fmt.Sprintf("$%d", n)
 		}
@@ -92,7 +91,7 @@ func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mod
 		if err == nil {
 			return s.tag, false, nil
 		}
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && known {
+		if pgErr, ok := asType[*pgconn.PgError](err); ok && known {
 			if all.outdated(st, pgErr) && attempt == 0 && !s.bound && pc.TxStatus() == 'I' && !pc.IsClosed() {
 				continue
 			}

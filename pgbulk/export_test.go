@@ -20,3 +20,6 @@ func WithChunks(o Options, rows, bytes int) Options {
 	}
 	panic("no such options")
 }
+
+// AsType is asType.
+func AsType[T error](err error) (T, bool) { return asType[T](err) }

@@ -25,16 +25,16 @@ type spec struct {
 	sql  string
 	key  bool
 	to   string // what ALTER TABLE may make of it
-	draw func(r fast) any
+	draw func(r source) any
 }
 
 // unfit are texts that some column refuses.
 var unfit = map[string]bool{}
 
 // oneOf draws one of some texts, and rarely the last, which does not fit.
-func oneOf(texts ...string) func(r fast) any {
+func oneOf(texts ...string) func(r source) any {
 	unfit[texts[len(texts)-1]] = true
-	return func(r fast) any {
+	return func(r source) any {
 		if r.intn(15) == 0 {
 			return texts[len(texts)-1]
 		}
@@ -43,18 +43,18 @@ func oneOf(texts ...string) func(r fast) any {
 }
 
 var specs = []spec{
-	{"int4", true, "float4", func(r fast) any { return r.intn(12) }},
-	{"int8", true, "float8", func(r fast) any { return int64(r.intn(12)) }},
-	{"float4", false, "int4", func(r fast) any { return float64(r.intn(9)) }},
-	{"float8", false, "int8", func(r fast) any { return float64(r.intn(9)) }},
-	{"numeric(12,2)", true, "", func(r fast) any { return float64(r.intn(6)) + []float64{0, 0.0049, 0.5}[r.intn(3)] }},
+	{"int4", true, "float4", func(r source) any { return r.intn(12) }},
+	{"int8", true, "float8", func(r source) any { return int64(r.intn(12)) }},
+	{"float4", false, "int4", func(r source) any { return float64(r.intn(9)) }},
+	{"float8", false, "int8", func(r source) any { return float64(r.intn(9)) }},
+	{"numeric(12,2)", true, "", func(r source) any { return float64(r.intn(6)) + []float64{0, 0.0049, 0.5}[r.intn(3)] }},
 	{"numeric(12,2)", true, "", oneOf("1.0", "1.00", "1.0049", "2", "2.5", "99999999999")},
 	{"numeric(4,1)[]", false, "", oneOf("{1.25,2}", "{}", "{NULL,3.14}", "{1e5}")},
 	{"varchar(3)", true, "text", oneOf("abc", "abc  ", "ab", "a", "abcd")},
 	{"varchar(3)[]", false, "", oneOf("{abc,a}", "{}", `{"abc  "}`, "{abcd}")},
 	{"char(4)", true, "", oneOf("ab", "ab  ", "abcd", "abcde")},
 	{"timestamp(0)", true, "", oneOf("2024-01-01 00:00:00.3", "2024-01-01 00:00:00", "2024-01-02 01:02:03.6", "2024-13-01")},
-	{"timestamptz(0)", true, "", func(r fast) any { return time.Date(2024, 1, 1+r.intn(3), 0, 0, r.intn(2), 400_000_000, time.UTC) }},
+	{"timestamptz(0)", true, "", func(r source) any { return time.Date(2024, 1, 1+r.intn(3), 0, 0, r.intn(2), 400_000_000, time.UTC) }},
 	{"time(0)", false, "", oneOf("01:02:03.6", "01:02:03", "25:00")},
 	{"interval(0)", false, "", oneOf("1.6 seconds", "2 days", "x")},
 	{"bit(3)", false, "", oneOf("101", "000", "10101")},
@@ -64,12 +64,12 @@ var specs = []spec{
 	{"name", false, "", oneOf("short", strings.Repeat("é", 40), "x")},
 	{"text collate nocase", true, "", oneOf("a", "A", "b", "B", "c")},
 	{"citext", true, "", oneOf("a", "A", "b", "c")},
-	{"text", true, "varchar", func(r fast) any { return string([]byte{byte('a' + r.intn(8))}) }},
+	{"text", true, "varchar", func(r source) any { return string([]byte{byte('a' + r.intn(8))}) }},
 	{"regclass", false, "", oneOf("1259", "pg_class", "pg_type", "no table")},
-	{"regclass", false, "", func(r fast) any { return []any{1259, "pg_type"}[r.intn(2)] }},
+	{"regclass", false, "", func(r source) any { return []any{1259, "pg_type"}[r.intn(2)] }},
 	{"mood", false, "", oneOf("sad", "ok", "none")},
 	{"jsonb", false, "", oneOf(`{"a": 1}`, "[1, 2]", "{")},
-	{"bytea", false, "", func(r fast) any { return blob(r) }},
+	{"bytea", false, "", func(r source) any { return blob(r) }},
 }
 
 // foreign is one random trial: a schema of its own with two tables that are alike.
@@ -86,7 +86,7 @@ type foreign struct {
 }
 
 // newForeign draws a trial, and makes its tables.
-func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
+func newForeign(t *testing.T, r source, conn *pgx.Conn) *foreign {
 	f := &foreign{schema: fmt.Sprintf("s%d", r.Uint64())}
 	script := []string{"create schema " + f.schema}
 	must(t, conn, script[0])
@@ -110,7 +110,7 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 		}
 	}
 	definitions = append(definitions, "ok int check (ok <> -1)")
-	f.columns, f.draws = append(f.columns, "ok"), append(f.draws, spec{draw: func(r fast) any { return r.intn(5) }})
+	f.columns, f.draws = append(f.columns, "ok"), append(f.draws, spec{draw: func(r source) any { return r.intn(5) }})
 	for _, name := range []string{"ours", "theirs"} {
 		must(t, conn, "create table "+f.schema+"."+name+" ("+strings.Join(definitions, ", ")+")")
 	}
@@ -176,7 +176,7 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 }
 
 // declare is a column's type: the spec's, or a domain over it, or over that.
-func (f *foreign) declare(t *testing.T, r fast, conn *pgx.Conn, s spec, depth int, key bool) string {
+func (f *foreign) declare(t *testing.T, r source, conn *pgx.Conn, s spec, depth int, key bool) string {
 	if depth > 1 || r.intn(3) > 0 {
 		return s.sql
 	}
@@ -194,7 +194,7 @@ func (f *foreign) declare(t *testing.T, r fast, conn *pgx.Conn, s spec, depth in
 }
 
 // fill has some rows in both tables.
-func (f *foreign) fill(t *testing.T, r fast, conn *pgx.Conn) {
+func (f *foreign) fill(t *testing.T, r source, conn *pgx.Conn) {
 	for range r.intn(8) {
 		row := make([]any, len(f.draws))
 		for i, s := range f.draws {
@@ -208,7 +208,7 @@ func (f *foreign) fill(t *testing.T, r fast, conn *pgx.Conn) {
 }
 
 // trigger has the tables drop rows, or make their keys.
-func (f *foreign) trigger(t *testing.T, r fast, conn *pgx.Conn, key spec) {
+func (f *foreign) trigger(t *testing.T, r source, conn *pgx.Conn, key spec) {
 	body := ""
 	switch what := r.intn(10); {
 	case f.op != opInsert && f.op != opUpsert:
@@ -403,7 +403,7 @@ func TestForeign(t *testing.T) {
 	start, rows := time.Now(), 0
 	n := uint64(0)
 	for ; n < trials || time.Since(start) < lasts; n++ {
-		r := fast{rand.New(rand.NewPCG(seed+n, 0))}
+		r := newSource(seed + n)
 		f := newForeign(t, r, conn)
 		over := 1 + r.intn(len(conns)-1)
 		if diff := f.run(t, conn, conns[over]); diff != "" {

@@ -1,11 +1,9 @@
 module postage/pgbulk
 
-go 1.26.0
+// The oldest Go that pgx v5.12 takes.
+go 1.25.0
 
-require (
-	github.com/jackc/pgx/v5 v5.12.0
-	pgregory.net/rapid v1.3.0
-)
+require github.com/jackc/pgx/v5 v5.12.0
 
 require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect

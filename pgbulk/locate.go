@@ -3,7 +3,6 @@ package pgbulk
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ func (c *call) explain(ctx context.Context, e *Error) {
 		c.abort(ctx)
 		return
 	}
-	pgErr, ok := errors.AsType[*pgconn.PgError](e.Err)
+	pgErr, ok := asType[*pgconn.PgError](e.Err)
 	if !ok || c.stream == nil || c.stream.gaveUp != nil || ctx.Err() != nil {
 		return
 	}
@@ -224,6 +223,6 @@ func aboutRow(e *pgconn.PgError) bool {
 }
 
 func hasCode(err error, code string) bool {
-	e, ok := errors.AsType[*pgconn.PgError](err)
+	e, ok := asType[*pgconn.PgError](err)
 	return ok && e.Code == code
 }

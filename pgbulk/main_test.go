@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,9 +37,6 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if noneOf != nil { // examples cannot skip themselves
 		flag.Set("test.skip", "^Example")
-	}
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		f.Value.Set(strconv.Itoa(short(25, 100)))
 	}
 	code := m.Run()
 	if server != nil {

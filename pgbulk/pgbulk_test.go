@@ -381,7 +381,7 @@ func TestExecClosesStatements(t *testing.T) {
 		}
 		must(t, conn, "set role insertless")
 		_, err := pgbulk.Exec(t.Context(), conn, sql, 1)
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "42501" {
+		if pgErr, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "42501" {
 			t.Fatal(err)
 		}
 	}

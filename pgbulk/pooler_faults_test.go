@@ -47,7 +47,7 @@ func TestPoolerFailedCalls(t *testing.T) {
 						defer failing.Close(ctx)
 						defer other.Close(ctx)
 						_, err := call(ctx, failing, pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}, refusedRows(20_000, 3), settings{Strategy: s, LocateWithin: -1})
-						if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
+						if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
 							t.Errorf("%s, %s: %v", what, name(s), err)
 						}
 						soon, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -89,7 +89,7 @@ func TestPgpool(t *testing.T) {
 						o.Returning = pgbulk.Return(func(struct{ ID int }) error { return nil })
 					}
 					_, err := call(t.Context(), conn, to, rows, o)
-					if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" || in() != 0 {
+					if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" || in() != 0 {
 						t.Errorf("%s, %s: %v, %d rows are in", what, name(s), err, in())
 						must(t, observer, "truncate "+table.Sanitize())
 					}

@@ -238,7 +238,7 @@ func killing(t *testing.T) (stop func()) {
 
 // byKill reports whether an error is what a killed server connection leads to.
 func byKill(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	pgErr, ok := pgbulk.AsType[*pgconn.PgError](err)
 	if !ok {
 		return true // of the network
 	}

@@ -9,50 +9,86 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 )
 
-// kind is a column type and its values. draw is asked for a value with numbers from r, so that
-// rapid can shrink them, or a plain generator be fast.
+// kind is a column type and its values.
 type kind struct {
 	sql  string
 	draw func(r source) any
 }
 
-// source is where the values' randomness comes from.
-type source interface {
-	intn(n int) int
-	word() string // any UTF-8 but zero bytes
+// A source is where the values' randomness comes from.
+type source struct {
+	*rand.Rand
+	percent int // how much of its most a size may be
 }
 
-type fast struct{ *rand.Rand }
+func newSource(seed uint64) source { return source{rand.New(rand.NewPCG(seed, 0)), 100} }
 
-func (f fast) intn(n int) int { return f.IntN(n) }
+func (s source) intn(n int) int { return s.IntN(n) }
 
-func (f fast) word() string {
+// size is at most n.
+func (s source) size(n int) int { return s.IntN(1 + n*s.percent/100) }
+
+func (s source) bool() bool { return s.IntN(2) == 0 }
+
+func (s source) kind() kind { return kinds[s.IntN(len(kinds))] }
+
+// settings are those that every call has.
+func (s source) settings() settings {
+	return settings{Strategy: strategies[s.IntN(len(strategies))], ChunkRows: s.IntN(8)}
+}
+
+// word is any UTF-8 but zero bytes.
+func (s source) word() string {
 	const alphabet = `aZ0 "'\,{}()[];:%` + "\t\n\u00e9\u4e16\U0001f600"
 	letters := []rune(alphabet)
-	w := make([]rune, f.IntN(12))
+	w := make([]rune, s.IntN(12))
 	for i := range w {
-		w[i] = letters[f.IntN(len(letters))]
+		w[i] = letters[s.IntN(len(letters))]
+		if s.IntN(8) == 0 {
+			w[i] = 1 + s.Int32N(unicode.MaxRune)
+		}
 	}
 	return string(w)
 }
 
-type shrinking struct{ *rapid.T }
-
-func (s shrinking) intn(n int) int { return rapid.IntRange(0, n-1).Draw(s.T, "n") }
-func (s shrinking) word() string {
-	return strings.ReplaceAll(rapid.String().Draw(s.T, "word"), "\x00", "")
+// property checks with many random sources. The sizes that they draw grow, so that what fails first
+// is small. POSTAGE_SEED has it check with that of a failure alone.
+func property(t *testing.T, check func(r source)) {
+	t.Helper()
+	const percents = 100
+	seed, step := rand.Uint64N(1<<50)*percents, percents/short(25, 100)
+	end := seed + percents
+	if s := os.Getenv("POSTAGE_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("POSTAGE_SEED=%s: %v", s, err)
+		}
+		end = seed + 1
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("POSTAGE_SEED=%d", seed)
+		}
+	}()
+	for ; seed < end; seed += uint64(step) {
+		r := newSource(seed)
+		r.percent = int(seed%percents) + 1
+		check(r)
+	}
 }
 
 func integer(r source, bits int) int64 {
@@ -312,10 +348,7 @@ const types = `create extension if not exists citext; do $$ begin create type mo
 	create domain feeling as mood check (value <> 'sad'); exception when duplicate_object then end $$`
 
 // compare writes the same rows with pgbulk and with pgx, one by one, and compares the tables.
-func compare(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, conn *pgx.Conn, use []kind, rows [][]any, o settings, inserts bool) {
+func compare(t testing.TB, conn *pgx.Conn, use []kind, rows [][]any, o settings, inserts bool) {
 	t.Helper()
 	ctx := context.Background()
 	var columns, definition, places []string
@@ -362,10 +395,7 @@ func compare(t interface {
 }
 
 // same compares two tables with an id, column by column.
-func same(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, conn *pgx.Conn, columns []string, ours, theirs string) {
+func same(t testing.TB, conn *pgx.Conn, columns []string, ours, theirs string) {
 	t.Helper()
 	ctx := context.Background()
 	// As text, because not every type can be compared.
@@ -398,20 +428,20 @@ func TestProperty(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
-	rapid.Check(t, func(t *rapid.T) {
+	property(t, func(r source) {
 		var use []kind
-		for range rapid.IntRange(1, 6).Draw(t, "columns") {
-			use = append(use, kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")])
+		for range 1 + r.size(5) {
+			use = append(use, r.kind())
 		}
-		rows := make([][]any, rapid.IntRange(0, 30).Draw(t, "rows"))
+		rows := make([][]any, r.size(30))
 		for i := range rows {
 			rows[i] = []any{i}
 			for _, k := range use {
-				rows[i] = append(rows[i], value(shrinking{t}, k))
+				rows[i] = append(rows[i], value(r, k))
 			}
 		}
-		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
-		compare(t, conn, use, rows, o, rapid.Bool().Draw(t, "insert"))
+		o := r.settings()
+		compare(t, conn, use, rows, o, r.bool())
 	})
 }
 

@@ -16,7 +16,7 @@ func TestRandomRows(t *testing.T) {
 	n := short(200, 100_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := fast{rand.New(rand.NewPCG(seed, 0))}
+	r := newSource(seed)
 	rows := make([][]any, n)
 	for i := range rows {
 		rows[i] = make([]any, 0, len(kinds)+1)

@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -71,7 +70,7 @@ func TestRights(t *testing.T) {
 }
 
 func codeOf(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+	if e, ok := pgbulk.AsType[*pgconn.PgError](err); ok {
 		return e.Code
 	}
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
@@ -158,7 +157,7 @@ func TestReturningFailures(t *testing.T) {
 							}
 							return nil
 						})
-						if e, ok := errors.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, refusal) || e.Uncertain || e.Closed || n != at+1 {
+						if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, refusal) || e.Uncertain || e.Closed || n != at+1 {
 							t.Errorf("after %d rows: %v", n, err)
 						}
 						check("refusal", status)
@@ -192,7 +191,7 @@ func TestReturningFailures(t *testing.T) {
 						check("cancel", status)
 					}
 					status, err = call(t.Context(), rows(222), func(id) error { return nil })
-					if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
+					if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
 						t.Errorf("violation: %v", err)
 					}
 					check("violation", status)
@@ -217,8 +216,8 @@ func TestReturningDeferred(t *testing.T) {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a int unique deferrable initially deferred"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		n := 0
 		_, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, 1}}), settings{Strategy: s, Returning: pgbulk.Return(func(struct{ ID int }) error { n++; return nil })})
-		e, ok := errors.AsType[*pgbulk.Error](err)
-		if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
+		e, ok := pgbulk.AsType[*pgbulk.Error](err)
+		if pg, is := pgbulk.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
 			t.Errorf("%s: %d rows, %v", name(s), n, err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
@@ -376,31 +375,31 @@ func TestReturningProperty(t *testing.T) {
 		C2 *string
 	}
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
-		k0 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
-		k1 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+	property(t, func(r source) {
+		k0 := r.kind()
+		k1 := r.kind()
 		table := pgbulk.Table{Name: pgx.Identifier{fmt.Sprint("back", tables.Add(1))}, Columns: []string{"id", "c0", "c1", "c2"}, Key: []string{"id"}}
 		if _, err := conn.Exec(ctx, fmt.Sprintf("create table %s (id int primary key, c0 %s, c1 %s, c2 text)", table.Name.Sanitize(), k0.sql, k1.sql)); err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Exec(ctx, "drop table "+table.Name.Sanitize())
-		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		o := r.settings()
 		for round := range 2 {
 			var rows [][]any
-			for i := range rapid.IntRange(0, 20).Draw(t, "rows") {
-				rows = append(rows, []any{i, valueOf(shrinking{t}, k0, i), valueOf(shrinking{t}, k1, i), fmt.Sprint(round)})
+			for i := range r.size(20) {
+				rows = append(rows, []any{i, valueOf(r, k0, i), valueOf(r, k1, i), fmt.Sprint(round)})
 			}
 			returned := map[int]row{}
 			o.Returning = pgbulk.Return(func(r row) error {
 				returned[r.ID] = r
 				return nil
 			})
-			r, err := upsert(ctx, conn, table, pgbulk.Slice(rows), o)
+			result, err := upsert(ctx, conn, table, pgbulk.Slice(rows), o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			mode := pgx.QueryExecModeDescribeExec
-			if r.Strategy == pgbulk.Copy {
+			if result.Strategy == pgbulk.Copy {
 				mode = pgx.QueryExecModeSimpleProtocol // text, as there
 			}
 			got, err := conn.Query(ctx, "select * from "+table.Name.Sanitize()+" where c2 = $1 order by id", mode, fmt.Sprint(round))

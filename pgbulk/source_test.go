@@ -59,7 +59,7 @@ func TestNotTriedAgain(t *testing.T) {
 	for _, s := range strategies {
 		must(t, conn, "select setval('"+fired+"', 1, false)")
 		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.UpsertOptions{Strategy: s})
-		e, ok := errors.AsType[*pgbulk.Error](err)
+		e, ok := pgbulk.AsType[*pgbulk.Error](err)
 		if n := get[int](t, conn, "select last_value from "+fired); n != 100 || !ok || !strings.Contains(e.Unlocated, "LocateWithin") {
 			t.Errorf("%s: fired %d times, %v", name(s), n, err)
 		}

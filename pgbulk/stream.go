@@ -156,7 +156,7 @@ func (s *stream) receive() {
 		if err != nil {
 			s.stop.Store(true)
 			// A FATAL error comes as the error itself, after which the connection is gone.
-			if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && s.pgErr == nil {
+			if pgErr, ok := asType[*pgconn.PgError](err); ok && s.pgErr == nil {
 				s.pgErr = pgErr
 			} else {
 				s.readErr = err
@@ -331,7 +331,7 @@ func (s *stream) settleCancel() {
 	}
 	s.nc.SetDeadline(time.Now().Add(CancelGrace))
 	err := s.pc.Exec(context.Background(), "-- pgbulk").Close() // with no ctx: its deadline is set here
-	if _, cancelled := errors.AsType[*pgconn.PgError](err); err != nil && !cancelled {
+	if _, cancelled := asType[*pgconn.PgError](err); err != nil && !cancelled {
 		s.ready = false
 	}
 	s.nc.SetDeadline(time.Time{})

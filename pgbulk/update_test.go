@@ -2,15 +2,12 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 )
@@ -51,7 +48,7 @@ func TestUpdateAndDelete(t *testing.T) {
 			// The server's error about a row of an update: the third is too long for its column.
 			table.Columns = []string{"a", "b", "note"}
 			_, err = update(t.Context(), conn, table, pgbulk.Slice([][]any{{5, "", ""}, {6, "", ""}, {1, "x", "far too long"}, {7, "", ""}}), settings{Strategy: s})
-			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
+			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
 				t.Errorf("error %v, want row 2", err)
 			}
 			usable(t, conn)
@@ -87,8 +84,8 @@ func TestUpdateKeyTwice(t *testing.T) {
 					}
 					before := digest(t, conn, table.Name)
 					_, err := update(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, ChunkRows: chunk})
-					e, ok := errors.AsType[*pgbulk.Error](err)
-					if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
+					e, ok := pgbulk.AsType[*pgbulk.Error](err)
+					if pg, is := pgbulk.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
 						t.Fatalf("error %v", err)
 					}
 					bytesTell := c.key == "int8" || c.key == "text"
@@ -133,10 +130,10 @@ func TestByKeyProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
+	property(t, func(r source) {
 		var use []kind
-		for range rapid.IntRange(1, 5).Draw(t, "columns") {
-			use = append(use, kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")])
+		for range 1 + r.size(4) {
+			use = append(use, r.kind())
 		}
 		run := func(sql string, args ...any) {
 			if _, err := conn.Exec(ctx, sql, args...); err != nil {
@@ -156,24 +153,19 @@ func TestByKeyProperty(t *testing.T) {
 			run("create table " + name + " (" + definition + ")")
 			run("insert into " + name + " (id, grp) select n, n % 3 from generate_series(1, 25) as n")
 		}
-		ids := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
-			for i := range 30 {
-				if !yield(i) {
-					return
-				}
-			}
-		})).Draw(t, "ids")[:rapid.IntRange(0, 30).Draw(t, "rows")]
+		ids := r.Perm(30)[:r.size(30)]
 		var rows [][]any
 		for i, id := range ids {
 			row := []any{id}
 			for _, k := range use {
-				row = append(row, valueOf(shrinking{t}, k, i))
+				row = append(row, valueOf(r, k, i))
 			}
 			rows = append(rows, row)
 		}
-		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk"), Where: "t.grp <> '0'"}
+		o := r.settings()
+		o.Where = "t.grp <> '0'"
 		table := pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}
-		removes := rapid.Bool().Draw(t, "delete")
+		removes := r.bool()
 		call, sql := update, "update "+theirs+" set "+strings.TrimPrefix(sets, ", ")+" where id = $1 and grp <> '0'"
 		if removes {
 			call, sql = remove, "delete from "+theirs+" where id = $1 and grp <> '0'"
@@ -182,7 +174,7 @@ func TestByKeyProperty(t *testing.T) {
 				rows[i] = rows[i][:1]
 			}
 		}
-		r, err := call(ctx, conn, table, pgbulk.Slice(rows), o)
+		got, err := call(ctx, conn, table, pgbulk.Slice(rows), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,8 +186,8 @@ func TestByKeyProperty(t *testing.T) {
 			}
 			affected += tag.RowsAffected()
 		}
-		if r.Affected != affected || r.Rows != len(rows) {
-			t.Fatalf("%+v, pgx affected %d of %d", r, affected, len(rows))
+		if got.Affected != affected || got.Rows != len(rows) {
+			t.Fatalf("%+v, pgx affected %d of %d", got, affected, len(rows))
 		}
 		same(t, conn, append(columns, "grp"), ours, theirs)
 	})

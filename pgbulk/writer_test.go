@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"pgregory.net/rapid"
 
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
@@ -73,7 +72,7 @@ func TestWriter(t *testing.T) {
 				if failed == nil {
 					failed = w.Flush(t.Context())
 				}
-				e, ok := errors.AsType[*pgbulk.Error](failed)
+				e, ok := pgbulk.AsType[*pgbulk.Error](failed)
 				if !ok || e.Row > 38 || e.LastRow < 38 || e.Row < 35 {
 					t.Errorf("error %v", failed)
 				}
@@ -235,8 +234,8 @@ func TestWriterProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
-		use := []kind{kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")], kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]}
+	property(t, func(r source) {
+		use := []kind{r.kind(), r.kind()}
 		n := tables.Add(1)
 		ours, theirs := fmt.Sprint("ours", n), fmt.Sprint("theirs", n)
 		defer conn.Exec(ctx, "drop table if exists "+ours+", "+theirs)
@@ -246,20 +245,21 @@ func TestWriterProperty(t *testing.T) {
 			}
 		}
 		columns := []string{"id", "c0", "c1"}
-		o := settings{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 5).Draw(t, "chunk"), Every: rapid.IntRange(0, 9).Draw(t, "every")}
+		o := r.settings()
+		o.Every = r.intn(10)
 		w, err := newWriter[[]any](ctx, conn, opUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer w.Close()
 		var rows [][]any
-		for i := range rapid.IntRange(0, 25).Draw(t, "rows") {
-			row := []any{i, use[0].draw(shrinking{t}), use[1].draw(shrinking{t})}
+		for i := range r.size(25) {
+			row := []any{i, use[0].draw(r), use[1].draw(r)}
 			rows = append(rows, row)
 			if err := w.Write(t.Context(), row); err != nil {
 				t.Fatal(err)
 			}
-			if rapid.IntRange(0, 5).Draw(t, "flush") == 0 {
+			if r.intn(6) == 0 {
 				if err := w.Flush(t.Context()); err != nil {
 					t.Fatal(err)
 				}

@@ -2,24 +2,12 @@ package webpush
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/ecdh"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/hkdf"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	webpushgo "github.com/SherClockHolmes/webpush-go"
 
 	"postage/webpush/receiver"
 )
@@ -31,7 +19,6 @@ type workload struct {
 	message   []byte
 	subs      []Subscription
 	receivers []*receiver.Receiver
-	theirs    []*webpushgo.Subscription
 	keys      *VAPIDKeys
 }
 
@@ -55,11 +42,7 @@ func newWorkload(t testing.TB) *workload {
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs := new(webpushgo.Subscription)
-		if err := json.Unmarshal(text, theirs); err != nil {
-			t.Fatal(err)
-		}
-		w.receivers, w.subs, w.theirs = append(w.receivers, r), append(w.subs, sub), append(w.theirs, theirs)
+		w.receivers, w.subs = append(w.receivers, r), append(w.subs, sub)
 	}
 	var err error
 	if w.keys, err = GenerateVAPIDKeys(); err != nil {
@@ -87,27 +70,6 @@ func (w *workload) client(t testing.TB, cfg Config) *Client {
 type operation struct {
 	name string
 	run  func(i int) error
-}
-
-type capture struct{ request *http.Request }
-
-func (c *capture) Do(r *http.Request) (*http.Response, error) {
-	c.request = r
-	return nil, nil
-}
-
-// webpushGo is webpush-go v1.4.0. Record size 0 is its default, which pads
-// every body to 4096 bytes; 478 pads a 365 byte message not at all.
-func (w *workload) webpushGo(name string, recordSize uint32) operation {
-	to := new(capture)
-	options := &webpushgo.Options{
-		HTTPClient: to, RecordSize: recordSize, Subscriber: "example@example.com", TTL: 60,
-		VAPIDPublicKey: w.keys.PublicKey(), VAPIDPrivateKey: w.keys.PrivateKey(),
-	}
-	return operation{name, func(i int) error {
-		_, err := webpushgo.SendNotification(w.message, w.theirs[i%len(w.theirs)], options)
-		return err
-	}}
 }
 
 func (w *workload) request(t testing.TB, name string, cfg Config, padding Padding) operation {
@@ -153,109 +115,7 @@ var (
 	keepRequest *http.Request
 	keepBytes   []byte
 	keepHeader  Header
-	keepAEAD    cipher.AEAD
 )
-
-// Floors: the primitives that a message needs, as the standard library has them.
-
-func floorKeygen(int) error {
-	k, err := ecdh.P256().GenerateKey(rand.Reader)
-	if err == nil {
-		keepBytes = k.PublicKey().Bytes()
-	}
-	return err
-}
-
-func (w *workload) floorECDH() func(int) error {
-	k, err := ecdh.P256().GenerateKey(rand.Reader)
-	var publics []*ecdh.PublicKey
-	for _, sub := range w.subs {
-		public, err2 := ecdh.P256().NewPublicKey(sub.appendPublic(nil))
-		publics, err = append(publics, public), errors.Join(err, err2)
-	}
-	return func(i int) error {
-		if err == nil {
-			keepBytes, err = k.ECDH(publics[i%len(publics)])
-		}
-		return err
-	}
-}
-
-func floorSignature() func(int) error {
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	digest := sha256.Sum256(nil)
-	return func(int) error {
-		if err == nil {
-			keepBytes, err = ecdsa.SignASN1(rand.Reader, k, digest[:])
-		}
-		return err
-	}
-}
-
-// floorHKDF is the whole key schedule; floorHKDFContent the half of it that
-// comes after the input keying material. Both with this package's HKDF, which
-// is the stricter floor: crypto/hkdf takes longer.
-func (w *workload) floorHKDF() func(int) error {
-	s, secret := getSchedule(), make([]byte, 32)
-	return func(i int) error {
-		s.deriveIKM(secret, w.subs[i%len(w.subs)])
-		keepBytes, _ = s.deriveKey()
-		return nil
-	}
-}
-
-func (w *workload) floorHKDFContent() func(int) error {
-	s := getSchedule()
-	return func(int) error {
-		keepBytes, _ = s.deriveKey()
-		return nil
-	}
-}
-
-// stdHKDFContent is floorHKDFContent with crypto/hkdf.
-func stdHKDFContent() func(int) error {
-	ikm, salt := make([]byte, 32), make([]byte, 16)
-	return func(int) error {
-		prk, err := hkdf.Extract(sha256.New, ikm, salt)
-		if err != nil {
-			return err
-		}
-		if keepBytes, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: aes128gcm\x00", 16); err != nil {
-			return err
-		}
-		keepBytes, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: nonce\x00", 12)
-		return err
-	}
-}
-
-// floorAEAD makes the cipher and seals: the key is new for every message.
-func (w *workload) floorAEAD(plaintextBytes int) func(int) error {
-	key, nonce, buffer := make([]byte, 16), make([]byte, 12), make([]byte, plaintextBytes, MaxBodyBytes)
-	return func(int) error {
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return err
-		}
-		if keepAEAD, err = cipher.NewGCM(block); err != nil {
-			return err
-		}
-		keepBytes = keepAEAD.Seal(buffer[:0], nonce, buffer, nil)
-		return nil
-	}
-}
-
-func (w *workload) floors() []operation {
-	return []operation{
-		{"floor=keygen", floorKeygen},
-		{"floor=ecdh", w.floorECDH()},
-		{"floor=signature", floorSignature()},
-		{"floor=hkdf", w.floorHKDF()},
-		{"floor=hkdf-content", w.floorHKDFContent()},
-		{"floor=crypto/hkdf-content", stdHKDFContent()},
-		{"floor=aes-gcm/plaintext=366", w.floorAEAD(366)},
-		{"floor=aes-gcm/plaintext=3994", w.floorAEAD(maxPlaintextBytes)},
-	}
-}
 
 // broadcast is KeyPerBroadcast's cost a message once the key is there.
 func (w *workload) broadcast(t testing.TB, name string) operation {
@@ -271,21 +131,21 @@ func (w *workload) broadcast(t testing.TB, name string) operation {
 
 func (w *workload) operations(t testing.TB) []operation {
 	session, shared := SessionKeys(12*time.Hour, 10000), SharedKey(12*time.Hour)
-	return append([]operation{
-		w.webpushGo("lib=webpush-go/pad=4096", 0),
-		w.webpushGo("lib=webpush-go/pad=none", 86+16+366+10),
-		w.request(t, "lib=webpush/mode=strict/as=request/pad=none", Config{}, PadNone()),
-		w.request(t, "lib=webpush/mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
-		w.parts(t, "lib=webpush/mode=strict/as=parts/pad=none", Config{}, PadNone()),
-		w.broadcast(t, "lib=webpush/mode=broadcast/as=request/pad=none"),
-		w.request(t, "lib=webpush/mode=shared/as=request/pad=none", Config{Reuse: shared}, PadNone()),
-		w.request(t, "lib=webpush/mode=session/as=request/pad=none", Config{Reuse: session}, PadNone()),
-		w.request(t, "lib=webpush/mode=session/as=request/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
-		w.parts(t, "lib=webpush/mode=session/as=parts/pad=none", Config{Reuse: session}, PadNone()),
-		w.parts(t, "lib=webpush/mode=session/as=parts/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
-	}, w.floors()...)
+	return []operation{
+		w.request(t, "mode=strict/as=request/pad=none", Config{}, PadNone()),
+		w.request(t, "mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
+		w.parts(t, "mode=strict/as=parts/pad=none", Config{}, PadNone()),
+		w.broadcast(t, "mode=broadcast/as=request/pad=none"),
+		w.request(t, "mode=shared/as=request/pad=none", Config{Reuse: shared}, PadNone()),
+		w.request(t, "mode=session/as=request/pad=none", Config{Reuse: session}, PadNone()),
+		w.request(t, "mode=session/as=request/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
+		w.parts(t, "mode=session/as=parts/pad=none", Config{Reuse: session}, PadNone()),
+		w.parts(t, "mode=session/as=parts/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
+	}
 }
 
+// BenchmarkSeal is for work on this package. The stage seal measures its modes beside another
+// library and the primitives.
 func BenchmarkSeal(b *testing.B) {
 	for _, op := range newWorkload(b).operations(b) {
 		b.Run(op.name, func(b *testing.B) {
@@ -306,5 +166,38 @@ func BenchmarkParseSubscription(b *testing.B) {
 		if _, err := ParseSubscription(text); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestAllocations holds the allocation counts that the package promises.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w, session := newWorkload(t), SessionKeys(time.Hour, 100)
+	for _, c := range []struct {
+		limit float64
+		op    operation
+	}{
+		{23, w.request(t, "strict, request", Config{}, PadNone())},
+		{16, w.parts(t, "strict, parts", Config{}, PadNone())},
+		{9, w.request(t, "session, request", Config{Reuse: session}, PadNone())},
+		{4, w.parts(t, "session, parts", Config{Reuse: session}, PadNone())},
+		{23, w.sent(t, "session, sent", Config{Reuse: session})},
+		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToBlock(3994))},
+	} {
+		limit, op := c.limit, c.op
+		t.Run(op.name, func(t *testing.T) {
+			i := 0
+			got := testing.AllocsPerRun(200, func() {
+				if err := op.run(i); err != nil {
+					t.Fatal(err)
+				}
+				i++
+			})
+			if got > limit {
+				t.Errorf("%v allocations, at most %v", got, limit)
+			}
+		})
 	}
 }

@@ -2,20 +2,16 @@ package webpush_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"net"
 	"net/http"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	webpushgo "github.com/SherClockHolmes/webpush-go"
 
 	"postage/webpush"
 	"postage/webpush/pushtest"
@@ -160,7 +156,7 @@ func TestBroadcastCanceled(t *testing.T) {
 	for sub, result := range client.Broadcast(ctx, slices.Values(subs), nil, webpush.Options{}) {
 		counts[result.Outcome()]++
 		i := slices.Index(subs, sub)
-		if e, ok := errors.AsType[*webpush.SendError](result.Err); ok {
+		if e, ok := webpush.AsType[*webpush.SendError](result.Err); ok {
 			if !errors.Is(result.Err, context.Canceled) || (e.Attempts == 0 && (e.MaybeSent || len(browsers[i].Messages()) != 0)) {
 				t.Errorf("%v", result.Err)
 			}
@@ -254,8 +250,7 @@ func TestBroadcastNothing(t *testing.T) {
 }
 
 // BenchmarkBroadcast sends over loopback TLS to a push service that checks only
-// the form and runs in this process. One operation is one message. Beside it is
-// the loop that one writes with webpush-go: as many goroutines, one client.
+// the form and runs in this process. One operation is one message.
 func BenchmarkBroadcast(b *testing.B) {
 	service := newService(b, pushtest.Discard())
 	_, subs := audience(b, service, 1000)
@@ -263,7 +258,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	for mode, reuse := range map[string]webpush.Reuse{
 		"strict": webpush.Strict(), "broadcast": webpush.KeyPerBroadcast(), "session": webpush.SessionKeys(time.Hour, 10000),
 	} {
-		b.Run("lib=webpush/mode="+mode, func(b *testing.B) {
+		b.Run("mode="+mode, func(b *testing.B) {
 			client := newClient(b, service, webpush.Config{Reuse: reuse})
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -281,38 +276,4 @@ func BenchmarkBroadcast(b *testing.B) {
 			}
 		})
 	}
-	b.Run("lib=webpush-go", func(b *testing.B) {
-		keys := newRing(b).Current()
-		transport := service.Transport()
-		defer transport.CloseIdleConnections()
-		client := &http.Client{Transport: transport}
-		theirs := make([]*webpushgo.Subscription, len(subs))
-		for i, sub := range subs {
-			text := sub.JSON()
-			theirs[i] = new(webpushgo.Subscription)
-			if err := json.Unmarshal(text, theirs[i]); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportAllocs()
-		b.ResetTimer()
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(func() {
-				for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-					response, err := webpushgo.SendNotification(slices.Clip(message), theirs[int(i)%len(theirs)], &webpushgo.Options{
-						HTTPClient: client, Subscriber: "ops@example.com", TTL: 60, RecordSize: 478, // no padding
-						VAPIDPublicKey: keys.PublicKey(), VAPIDPrivateKey: keys.PrivateKey(),
-					})
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					response.Body.Close()
-				}
-			})
-		}
-		wg.Wait()
-	})
 }

@@ -1,17 +1,17 @@
 package webpush
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // TestCache compares the cache with a map of all that was put in: what is there is the last value,
 // nothing is forgotten while there is room, and not what is marked as read while anything is not.
 func TestCache(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		capacity := rapid.IntRange(1, 5).Draw(t, "capacity")
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		capacity := 1 + r.IntN(5)
 		c := newCache[int, int](capacity)
 		last := make(map[int]int)
 		unread := func() (keys []int) {
@@ -31,9 +31,9 @@ func TestCache(t *testing.T) {
 			}
 			return keys
 		}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			key, before := rapid.IntRange(0, 7).Draw(t, "key"), kept()
-			switch rapid.IntRange(0, 2).Draw(t, "step") {
+		for range r.IntN(61) {
+			key, before := r.IntN(8), kept()
+			switch r.IntN(3) {
 			case 0:
 				value, ok := c.get(key)
 				if ok != slices.Contains(before, key) || ok && value != last[key] {
@@ -44,7 +44,7 @@ func TestCache(t *testing.T) {
 				}
 			case 1:
 				may := unread()
-				last[key] = rapid.Int().Draw(t, "value")
+				last[key] = r.Int()
 				c.put(key, last[key])
 				forgotten := slices.DeleteFunc(slices.Clone(before), func(k int) bool { return slices.Contains(kept(), k) })
 				isNew := !slices.Contains(before, key)
@@ -66,7 +66,7 @@ func TestCache(t *testing.T) {
 				t.Fatalf("%d entries and %d free of %d made, capacity %d", c.len(), len(c.free), c.made, capacity)
 			}
 		}
-	})
+	}
 }
 
 // TestCacheOverwrites looks at the memory of an entry that was forgotten: it may have

@@ -269,7 +269,7 @@ func checkFault(t *testing.T, c faultCase, got webpush.Result, sub webpush.Subsc
 		}
 		return
 	}
-	e, ok := errors.AsType[*webpush.SendError](got.Err)
+	e, ok := webpush.AsType[*webpush.SendError](got.Err)
 	if !ok {
 		t.Fatalf("%T", got.Err)
 	}
@@ -312,7 +312,7 @@ func TestVAPIDRefusals(t *testing.T) {
 		client := newClient(t, service, webpush.Config{})
 		browser := service.Subscribe(newRing(t).Current().PublicKey())
 		_, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{})
-		e, ok := errors.AsType[*webpush.SendError](err)
+		e, ok := webpush.AsType[*webpush.SendError](err)
 		if !ok || e.Outcome != webpush.Rejected || e.Status != 403 || e.Attempts != 1 || !strings.Contains(e.Reason, "another key") {
 			t.Errorf("%v", err)
 		}
@@ -322,7 +322,7 @@ func TestVAPIDRefusals(t *testing.T) {
 			client := newClient(t, service, webpush.Config{}.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 			browser := service.Subscribe("")
 			_, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{})
-			if e, ok := errors.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Failed || e.Status != 403 {
+			if e, ok := webpush.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Failed || e.Status != 403 {
 				t.Errorf("%v", err)
 			}
 		})
@@ -359,7 +359,7 @@ func TestRotation(t *testing.T) {
 	}
 	lost := service.Subscribe(newRing(t).Current().PublicKey())
 	_, err = client.Send(t.Context(), parse(t, lost.JSON()), []byte("x"), webpush.Options{})
-	if e, ok := errors.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Rejected || e.Attempts != 2 {
+	if e, ok := webpush.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Rejected || e.Attempts != 2 {
 		t.Errorf("lost key: %v", err)
 	}
 }
@@ -393,7 +393,7 @@ func TestSendRefusesBeforeSending(t *testing.T) {
 		{"content type", t.Context(), sub, 1, webpush.Options{ContentType: "a\r\nb: c"}, webpush.Failed, nil},
 	} {
 		_, err := client.Send(c.ctx, c.sub, make([]byte, c.bytes), c.opts)
-		e, ok := errors.AsType[*webpush.SendError](err)
+		e, ok := webpush.AsType[*webpush.SendError](err)
 		if !ok || e.Outcome != c.outcome || e.Attempts != 0 || e.MaybeSent || (c.target != nil && !errors.Is(err, c.target)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -427,7 +427,7 @@ func TestUnreachable(t *testing.T) {
 	service := newService(t)
 	client := newClient(t, service, webpush.Config{})
 	text := bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte(dead.URL), 1)
-	e, ok := errors.AsType[*webpush.SendError](sendTo(t, client, parse(t, text)))
+	e, ok := webpush.AsType[*webpush.SendError](sendTo(t, client, parse(t, text)))
 	if !ok || e.Outcome != webpush.Unreachable || e.Attempts != 3 || e.MaybeSent {
 		t.Errorf("%+v", e)
 	}
@@ -457,7 +457,7 @@ func TestCancelDuringSend(t *testing.T) {
 			})
 			start := time.Now()
 			_, err := client.Send(ctx, parse(t, service.Subscribe("").JSON()), nil, webpush.Options{})
-			e, ok := errors.AsType[*webpush.SendError](err)
+			e, ok := webpush.AsType[*webpush.SendError](err)
 			if !ok || e.Outcome != webpush.Canceled || !errors.Is(err, context.Canceled) || e.Attempts != 1 || e.MaybeSent != (name == "stall") {
 				t.Errorf("%v", err)
 			}

@@ -15,3 +15,6 @@ func (c *cache[K, V]) len() int {
 }
 
 func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
+
+// AsType is asType.
+func AsType[T error](err error) (T, bool) { return asType[T](err) }

@@ -1,22 +1,22 @@
 package webpush
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // TestFIFO compares the queue with a slice.
 func TestFIFO(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
 		var q fifo
 		var model []int64
 		next := int64(0)
-		for range rapid.IntRange(0, 40).Draw(t, "steps") {
-			n := rapid.IntRange(1, 2000).Draw(t, "n")
-			step := rapid.IntRange(0, 4).Draw(t, "step")
+		for range r.IntN(41) {
+			n := 1 + r.IntN(2000)
+			step := r.IntN(5)
 			for range n {
 				switch {
 				case step < 2:
@@ -54,5 +54,5 @@ func TestFIFO(t *testing.T) {
 		if q != nil {
 			t.Errorf("an empty queue keeps room for %d", cap(q))
 		}
-	})
+	}
 }

@@ -1,11 +1,4 @@
 module postage/webpush
 
-go 1.26.0
-
-require (
-	github.com/SherClockHolmes/webpush-go v1.4.0
-	github.com/golang-jwt/jwt/v5 v5.3.1
-	pgregory.net/rapid v1.3.0
-)
-
-require golang.org/x/crypto v0.31.0 // indirect
+// The oldest Go that has ecdsa.ParseUncompressedPublicKey, sync.WaitGroup.Go and testing/synctest.
+go 1.25.0

@@ -149,7 +149,7 @@ func (j *Journal) keep(fingerprint string, o Outcome, maybeSent bool) {
 // never will be. Otherwise it was certainly not accepted, and may be sent later: it was throttled,
 // deferred, canceled or not answered, or failed here.
 func (r Result) Final() bool {
-	e, ok := errors.AsType[*SendError](r.Err)
+	e, ok := asType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)
 }
 
@@ -188,7 +188,7 @@ func (j *Journal) Kept() map[Outcome]int64 { return j.kept }
 // before.
 func (j *Journal) Record(sub Subscription, r Result) error {
 	l := journalLine{Fingerprint: sub.Fingerprint(), Index: r.Index, Outcome: r.Outcome().String(), Origin: sub.Origin()}
-	if e, ok := errors.AsType[*SendError](r.Err); ok {
+	if e, ok := asType[*SendError](r.Err); ok {
 		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.detail)
 		l.RetryAfter = int64(e.RetryAfter.Seconds())
 	} else {

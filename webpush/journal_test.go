@@ -5,7 +5,6 @@ package webpush_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -85,7 +84,7 @@ func TestGoneWhileJournalled(t *testing.T) {
 			if err := journal.Record(sub, result); err != nil {
 				t.Fatal(err)
 			}
-			if e, ok := errors.AsType[*webpush.SendError](result.Err); ok && e.MaybeSent {
+			if e, ok := webpush.AsType[*webpush.SendError](result.Err); ok && e.MaybeSent {
 				unsure++ // canceled on its way: it may have come, and is not sent again
 			}
 			if n++; run == 0 && n == 50 {

@@ -33,10 +33,6 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "proxy":
 		os.Exit(exitCode(childProxy(os.Args[1])))
-	case "service":
-		os.Exit(exitCode(childService()))
-	case "sender":
-		os.Exit(exitCode(childSender()))
 	}
 	os.Exit(m.Run())
 }
@@ -114,11 +110,7 @@ func trusting(root string) (*http.Transport, error) {
 }
 
 func writeRoot(service *pushtest.Server, file string) error {
-	return os.WriteFile(file, []byte(rootPEM(service)), 0o600)
-}
-
-func rootPEM(service *pushtest.Server) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Certificate().Raw}))
+	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Certificate().Raw}), 0o600)
 }
 
 // TestKilled kills a sender with signal 9 in the middle, three times, and starts it again: nothing

@@ -111,7 +111,7 @@ func (l *lane) startLocked() {
 		return
 	}
 	now := time.Now()
-	for due := l.dueLocked(now); due > 0 && l.running < l.window && l.pool.acquire(l); due-- {
+	for due := l.dueOrWaitLocked(now); due > 0 && l.running < l.window && l.pool.acquire(l); due-- {
 		if !l.b.spawn(l.work) {
 			l.pool.release(false)
 			return
@@ -120,16 +120,16 @@ func (l *lane) startLocked() {
 	}
 }
 
-// dueLocked is how many messages may be sent now. If none, it sees to it that the
-// lane wakes when one may.
-func (l *lane) dueLocked(now time.Time) int {
+// dueOrWaitLocked returns how many messages may be sent now. If none may, it sets the timer for the
+// time when one may.
+func (l *lane) dueOrWaitLocked(now time.Time) int {
 	if left := l.origin.pause(now); left > 0 {
 		l.window = 1 // after it, one message goes first
-		l.wakeLocked(left)
+		l.kickAfterLocked(left)
 		return 0
 	}
 	if left := l.nextSend.Sub(now); left > 0 {
-		l.wakeLocked(left)
+		l.kickAfterLocked(left)
 		return 0
 	}
 	n := len(l.fresh)
@@ -140,12 +140,13 @@ func (l *lane) dueLocked(now time.Time) int {
 		n++
 	}
 	if n == 0 && len(l.late) > 0 {
-		l.wakeLocked(l.late[0].notBefore.Sub(now))
+		l.kickAfterLocked(l.late[0].notBefore.Sub(now))
 	}
 	return n
 }
 
-func (l *lane) wakeLocked(wait time.Duration) {
+// kickAfterLocked has the timer kick the lane.
+func (l *lane) kickAfterLocked(wait time.Duration) {
 	wait = max(wait, time.Millisecond)
 	if l.timer == nil {
 		l.timer = time.AfterFunc(wait, l.kick)
@@ -180,8 +181,8 @@ func (l *lane) work() {
 func (l *lane) next(free *delivery) *delivery {
 	l.mu.Lock()
 	now := time.Now()
-	if l.b.ctx.Err() != nil || l.running > l.window || l.dueLocked(now) == 0 || l.running > 1 && l.pool.contended() {
-		l.leave()
+	if l.b.ctx.Err() != nil || l.running > l.window || l.dueOrWaitLocked(now) == 0 || l.running > 1 && l.pool.contended() {
+		l.leaveAndUnlock()
 		return nil
 	}
 	if rate := l.b.client.limits.Rate; rate > 0 {
@@ -205,8 +206,8 @@ func (l *lane) next(free *delivery) *delivery {
 	return free
 }
 
-// leave ends a worker. It is called with the lane locked, and unlocks it.
-func (l *lane) leave() {
+// leaveAndUnlock ends a worker of the locked lane.
+func (l *lane) leaveAndUnlock() {
 	l.running--
 	lent := l.lent > 0
 	if lent {
@@ -242,7 +243,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	l.mu.Unlock()
 	if done && !l.b.deliver(d.recipient, r) || lent {
 		l.mu.Lock()
-		l.leave()
+		l.leaveAndUnlock()
 		l.kick()
 		return false
 	}
@@ -342,7 +343,7 @@ func (p *pool) release(lent bool) {
 	} else {
 		p.used--
 	}
-	p.wakeLocked()
+	p.unlockAndWake()
 }
 
 // lend frees up to n places whose requests get no answer, so that others can be
@@ -352,12 +353,12 @@ func (p *pool) lend(n int) int {
 	n = max(min(n, 4*p.max-p.lent), 0)
 	p.lent += n
 	p.used -= n
-	p.wakeLocked()
+	p.unlockAndWake()
 	return n
 }
 
-// wakeLocked wakes as many waiting lanes as there is room for, and unlocks.
-func (p *pool) wakeLocked() {
+// unlockAndWake unlocks the pool and wakes as many waiting lanes as there is room for.
+func (p *pool) unlockAndWake() {
 	n := min(max(p.max-p.used, 0), len(p.waiting))
 	woken := append([]*lane(nil), p.waiting[:n]...)
 	p.waiting = append(p.waiting[:0], p.waiting[n:]...)

@@ -4,7 +4,6 @@ package webpush_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -38,7 +37,7 @@ func TestRefusedAddressIsAnOutcome(t *testing.T) {
 		for sub, result := range client.BroadcastIndexed(t.Context(), journal.Rest(slices.Values(subs)), nil, webpush.Options{}) {
 			n++
 			e := sendError(t, result.Err)
-			if _, ok := errors.AsType[*webpush.AddressError](e); !ok || e.Outcome != webpush.Invalid || e.Attempts != 1 || !result.Final() {
+			if _, ok := webpush.AsType[*webpush.AddressError](e); !ok || e.Outcome != webpush.Invalid || e.Attempts != 1 || !result.Final() {
 				t.Errorf("%s after %d attempts: %v", e.Outcome, e.Attempts, e)
 			}
 			if err := journal.Record(sub, result); err != nil {

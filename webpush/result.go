@@ -82,7 +82,7 @@ func (r Result) Outcome() Outcome {
 	if r.Err == nil {
 		return Accepted
 	}
-	if e, ok := errors.AsType[*SendError](r.Err); ok {
+	if e, ok := asType[*SendError](r.Err); ok {
 		return e.Outcome
 	}
 	return Invalid
@@ -161,3 +161,10 @@ func (e *SendError) Is(target error) bool { return target == error(e.Outcome) }
 
 // Unwrap gives the cause.
 func (e *SendError) Unwrap() error { return e.Err }
+
+// asType is errors.AsType, which Go 1.25 does not have.
+func asType[T error](err error) (T, bool) {
+	var target T
+	ok := errors.As(err, &target)
+	return target, ok
+}

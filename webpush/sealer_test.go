@@ -86,7 +86,7 @@ func TestAppendEncryptRefuses(t *testing.T) {
 		}
 	}
 	_, err := s.AppendEncrypt(nil, make([]byte, MaxMessageBytes+1), w.subs[0], PadNone())
-	if size, ok := errors.AsType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, TooLarge) {
+	if size, ok := asType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, TooLarge) {
 		t.Errorf("one byte too long: %v", err)
 	}
 	s.Close()

@@ -265,7 +265,7 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 // isRefused reports whether no connection was made because of the address, which is the endpoint's
 // fault.
 func isRefused(err error) bool {
-	_, refused := errors.AsType[*AddressError](err)
+	_, refused := asType[*AddressError](err)
 	return refused
 }
 
@@ -291,7 +291,7 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 	d.last = outcome
 	e := d.newError(outcome)
 	e.Err, e.detail = err, err.Error()
-	if size, ok := errors.AsType[*MessageSizeError](err); ok {
+	if size, ok := asType[*MessageSizeError](err); ok {
 		e.FitsBytes = size.Max
 	}
 	return Result{Err: e}

@@ -20,7 +20,7 @@ import (
 
 func sendError(t *testing.T, err error) *webpush.SendError {
 	t.Helper()
-	e, ok := errors.AsType[*webpush.SendError](err)
+	e, ok := webpush.AsType[*webpush.SendError](err)
 	if !ok {
 		t.Fatalf("not a SendError: %v", err)
 	}

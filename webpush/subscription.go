@@ -107,10 +107,10 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 
 // jsonError keeps the place of a JSON error and drops the values it may quote.
 func jsonError(err error) error {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+	if syntax, ok := asType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON (at byte %d)", syntax.Offset)
 	}
-	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if mistyped, ok := asType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: not a %s", mistyped.Field, strings.Replace(mistyped.Type.String(), "float64", "number", 1))
 	}
 	return errors.New("not JSON")

@@ -68,7 +68,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	w := newWorkload(t)
 	for _, url := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), strings.Replace(server.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)} {
 		_, err := w.client(t, Config{Retry: Retry{Attempts: 1}}).Send(t.Context(), localSubscription(t, url+"/x"), nil, Options{})
-		refused, ok := errors.AsType[*AddressError](err)
+		refused, ok := asType[*AddressError](err)
 		if !ok || !refused.Address.IsLoopback() {
 			t.Errorf("%s: %v; want the address refused", url, err)
 		}
@@ -109,7 +109,7 @@ func TestReplacedDialContext(t *testing.T) {
 			transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 			before := requests.Load()
 			_, err := w.client(t, Config{Transport: transport, Retry: Retry{Attempts: 1}}).Send(t.Context(), localSubscription(t, server.URL+"/x"), nil, Options{})
-			refused, ok := errors.AsType[*AddressError](err)
+			refused, ok := asType[*AddressError](err)
 			switch {
 			case allowed:
 				if err != nil || requests.Load() != before+1 {
@@ -157,7 +157,7 @@ func TestRebinding(t *testing.T) {
 	w := newWorkload(t)
 	client := w.client(t, Config{Retry: Retry{Attempts: 1}})
 	_, err = client.Send(t.Context(), localSubscription(t, fmt.Sprintf("https://rebind.test:%s/x", port)), nil, Options{})
-	if _, ok := errors.AsType[*AddressError](err); !ok || requests.Load() != 0 || lookups.Load() < 2 {
+	if _, ok := asType[*AddressError](err); !ok || requests.Load() != 0 || lookups.Load() < 2 {
 		t.Errorf("%v; %d look-ups, %d requests", err, lookups.Load(), requests.Load())
 	}
 }

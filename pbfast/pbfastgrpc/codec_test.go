@@ -82,8 +82,8 @@ func (p *spoiling) Put(b *[]byte) {
 // Small messages and ones of many frames come back as they were sent, and stay as they are after
 // gRPC has used its buffers again, by this codec and by gRPC's own with the hook on.
 func TestRoundTrip(t *testing.T) {
-	if !pbfast.Hooked(new(proto3.TestAllTypesProto3)) {
-		t.Fatal("the hook is off")
+	if err := pbfast.HookError(new(proto3.TestAllTypesProto3)); err != nil {
+		t.Fatal(err)
 	}
 	pool := &spoiling{BufferPool: mem.DefaultBufferPool()}
 	experimental.SetDefaultBufferPool(pool)

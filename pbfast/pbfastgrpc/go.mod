@@ -1,5 +1,6 @@
 module postage/pbfast/pbfastgrpc
 
+// The oldest Go that grpc v1.85 takes.
 go 1.26.0
 
 require (

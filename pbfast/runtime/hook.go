@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"runtime"
 	"sync"
@@ -40,7 +39,7 @@ func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
 	var m M
 	field, ok := reflect.TypeFor[M]().Elem().FieldByName("sizeCache")
 	if !ok || field.Type.Kind() != reflect.Int32 {
-		return complain(fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
+		return refuse(m, fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
 	}
 	return HookMethods(m, methods(stateOf(m), field.Offset, mode, whole, bounded, encode, decode))
 }
@@ -162,34 +161,32 @@ func noescape(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
-// complain says once, to standard error, that messages are not hooked.
-func complain(err error) error {
-	if err != nil {
-		once.Do(func() {
-			fmt.Fprintf(os.Stderr, "pbfast: proto.Marshal and proto.Unmarshal are not sped up: %v\nhint: this release of google.golang.org/protobuf is not supported; the methods on messages work still\n", err)
-		})
-	}
-	return err
-}
-
-var once sync.Once
-
 // HookMethods makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
 // methods.
 //
 // protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
 // operation, but does not promise to. So this first puts methods there that only note that they
 // were called, asks proto for all three operations, and sets the given methods only if each was
-// called. Otherwise the table is left unchanged, the reason goes to standard error once, and the
-// error is returned.
-func HookMethods(m proto.Message, fast *protoiface.Methods) error { return complain(hook(m, fast)) }
+// called. Otherwise the table is left unchanged, and HookError gives the reason, too.
+func HookMethods(m proto.Message, fast *protoiface.Methods) error { return refuse(m, hook(m, fast)) }
+
+// refusals holds why messages are not hooked.
+var refusals sync.Map // protoreflect.FullName to error
+
+// refuse keeps err, if there is one, for HookError.
+func refuse(m proto.Message, err error) error {
+	if err != nil {
+		refusals.Store(m.ProtoReflect().Descriptor().FullName(), err)
+	}
+	return err
+}
 
 func hook(m proto.Message, fast *protoiface.Methods) error {
 	name := m.ProtoReflect().Descriptor().FullName()
 	fresh := func() proto.Message { return m.ProtoReflect().Type().New().Interface() }
 	table := m.ProtoReflect().ProtoMethods()
 	if table == nil {
-		return nil // built with the tag protoreflect: proto asks no methods
+		return fmt.Errorf("%s: protobuf-go is built with the tag protoreflect, which uses no methods", name)
 	}
 	if other := fresh().ProtoReflect().ProtoMethods(); other != table {
 		return fmt.Errorf("%s: two messages of the type have two tables of methods", name)
@@ -242,4 +239,16 @@ func hook(m proto.Message, fast *protoiface.Methods) error {
 func Hooked(m proto.Message) bool {
 	_, ok := originals.Load(m.ProtoReflect().ProtoMethods())
 	return ok
+}
+
+// HookError is nil if messages like m are hooked, and otherwise says why they are not.
+func HookError(m proto.Message) error {
+	if Hooked(m) {
+		return nil
+	}
+	name := m.ProtoReflect().Descriptor().FullName()
+	if reason, ok := refusals.Load(name); ok {
+		return fmt.Errorf("pbfast: proto.Marshal and proto.Unmarshal run protobuf-go's own code: %w", reason.(error))
+	}
+	return fmt.Errorf("pbfast: protoc-gen-pbfast has generated no code for %s that proto.Marshal could run", name)
 }

@@ -1,8 +1,6 @@
 package encode
 
 import (
-	"errors"
-
 	"postage/pbfast"
 	"postage/stage/encode/internal/bind"
 )
@@ -14,11 +12,6 @@ import (
 func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	c := protobuf[M, V, P](form, false).(*codec[M, V])
 	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}
-	c.check = func() error {
-		if !pbfast.Hooked(P(new(V)).ProtoReflect().Interface()) {
-			return errors.New("proto.Marshal does not use pbfast's methods")
-		}
-		return nil
-	}
+	c.check = func() error { return pbfast.HookError(P(new(V)).ProtoReflect().Interface()) }
 	return c
 }

@@ -72,7 +72,7 @@ func sourceTree() (string, error) {
 	return "", errors.New("building an API server needs Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
 }
 
-// isSource does not ask for the module's name, which tools/rehome changes.
+// isSource does not ask for the module's name, which tools/rehome.sh changes.
 func isSource(dir string) bool {
 	_, workspace := os.Stat(filepath.Join(dir, "go.work"))
 	_, module := os.Stat(filepath.Join(dir, programs, "go.mod"))

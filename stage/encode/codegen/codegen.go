@@ -31,8 +31,8 @@ import (
 )
 
 // registered is the address of the generated packages in descriptors and schemas. Nothing resolves
-// that name, so it stays the same when the repository's modules get another address.
-const registered = "postage/stage/encode/internal/"
+// that name, so tools/rehome.sh leaves it as it is, by its two parts.
+const registered = "postage" + "/stage/encode/internal/"
 
 // internal is the folder of the generated packages, relative to the root of the source.
 const internal = "stage/encode/internal/"

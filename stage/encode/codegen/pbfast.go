@@ -84,7 +84,7 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if own.Options == nil {
 		own.Options = new(descriptorpb.FileOptions)
 	}
-	own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + filepath.Base(dir))
+	own.Options.GoPackage = proto.String("postage" + "/pbfast/internal/testmessages/" + filepath.Base(dir))
 	// Some of the messages use MessageSets, which plug-ins refuse unless they are built for them.
 	const legacy = "-tags=protolegacy"
 	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {

@@ -72,7 +72,8 @@ func (p program) run(ctx context.Context, args []string) int {
 		return exitSome
 	}
 	p.say("%v", err)
-	if h, ok := errors.AsType[hinted](err); ok {
+	var h hinted
+	if errors.As(err, &h) {
 		fmt.Fprintf(p.stderr, "hint: %s\n", h.hint)
 	}
 	if ctx.Err() != nil {

@@ -1,14 +1,15 @@
-// Package interop tests package webpush against other implementations: npm's http_ece and PyPI's
-// http_ece open what we seal, and our receiver opens what npm's web-push seals.
+// Package interop tests package webpush against other implementations, which its own module does
+// not require: golang-jwt verifies our tokens and makes some for our receiver, npm's and PyPI's
+// http_ece open what we seal, our receiver opens what npm's web-push seals, and a broadcast stands
+// beside the loop that one writes with webpush-go.
 //
-// The tests install both at the versions pinned in package-lock.json and
-// requirements.txt, so they need npm, python3 and their registries. They run if
+// What npm and PyPI have is installed at the versions in package-lock.json and requirements.txt, if
 // POSTAGE_LONG is set:
 //
-//	POSTAGE_LONG=1 go test -v ./webpush/interop
+//	POSTAGE_LONG=1 go test -v ./internal/interop
 //
-// Where npm or python3 is missing they are skipped, except under CI=true, where
-// that is a failure.
+// Where npm or python3 is missing these tests are skipped, except under CI=true, where that is a
+// failure.
 package interop
 
 import (

@@ -1,6 +1,6 @@
 //go:build unix
 
-package webpush_test
+package interop
 
 import (
 	"fmt"

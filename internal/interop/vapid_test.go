@@ -1,4 +1,4 @@
-package receiver_test
+package interop
 
 import (
 	"crypto/ecdsa"
@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	webpushgo "github.com/SherClockHolmes/webpush-go"
 	"github.com/golang-jwt/jwt/v5"
 
+	"postage/webpush"
 	"postage/webpush/receiver"
 )
 
@@ -76,12 +78,75 @@ func TestVerifyVAPID(t *testing.T) {
 	}
 }
 
-func FuzzVerifyVAPID(f *testing.F) {
-	f.Add("vapid t=eyJhbGciOiJFUzI1NiJ9.e30.AAAA, k=BAAA")
-	f.Add("vapid")
-	f.Fuzz(func(t *testing.T, header string) {
-		if _, err := receiver.VerifyVAPID(header, "https://push.example", time.Unix(0, 0)); err == nil {
-			t.Error("verified what nobody signed")
+// TestTokenByAnotherLibrary has golang-jwt verify our token, and the receiver too.
+func TestTokenByAnotherLibrary(t *testing.T) {
+	keys, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := webpush.NewKeyRing(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.SubscriptionJSON("https://Push.Example:443/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := webpush.ParseSubscription(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := []string{"mailto:ops@example.com", "https://example.com/contact?a=1&b=\"2\"", "mailto:o'brien+ü@example.com"}
+	for i := range 300 { // so that an r or an s is short
+		subject := subjects[i%len(subjects)]
+		signer, err := webpush.NewSigner(ring, subject)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		before := time.Now().Truncate(time.Second)
+		header, err := signer.Authorization(sub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, ok := strings.CutPrefix(header, "vapid t=")
+		token, key, _ := strings.Cut(token, ", k=")
+		if !ok || key != keys.PublicKey() {
+			t.Fatalf("header %q", header)
+		}
+		claims := jwt.MapClaims{}
+		parsed, err := jwt.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) {
+			point, err := base64.RawURLEncoding.DecodeString(key)
+			if err != nil {
+				return nil, err
+			}
+			return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+		}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience("https://push.example"), jwt.WithSubject(subject),
+			jwt.WithExpirationRequired(), jwt.WithStrictDecoding())
+		if err != nil || !parsed.Valid || parsed.Header["typ"] != "JWT" {
+			t.Errorf("golang-jwt: %v", err)
+		}
+		expires, err := claims.GetExpirationTime()
+		if err != nil || expires.Before(before.Add(12*time.Hour)) || expires.After(time.Now().Add(12*time.Hour)) {
+			t.Errorf("exp %v, %v", expires, err)
+		}
+		got, err := receiver.VerifyVAPID(header, "https://push.example", time.Now())
+		if err != nil || got.Subject != subject || got.PublicKey != key {
+			t.Errorf("receiver: %+v, %v", got, err)
+		}
+	}
+}
+
+// Keys that webpush-go made are ours, too.
+func TestKeysOfAnotherLibrary(t *testing.T) {
+	private, public, err := webpushgo.GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := webpush.ParseVAPIDKeys(private, public); err != nil {
+		t.Error(err)
+	}
 }

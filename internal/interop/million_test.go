@@ -1,18 +1,22 @@
 //go:build unix
 
-package webpush_test
+package interop
 
 import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,9 +42,9 @@ import (
 // service: nothing lost, nothing doubled. Beside it the two healthy origins alone, and the loop
 // that one writes with webpush-go.
 //
-//	go test -run TestMillion -v ./webpush                                     4,000 subscriptions
-//	POSTAGE_LONG=1 go test -run TestMillion -v ./webpush                      100,000, in a minute
-//	POSTAGE_LONG=hours go test -run TestMillion -v -timeout 40m ./webpush     1,000,000, in some ten minutes
+//	go test -run TestMillion -v ./internal/interop                                     4,000 subscriptions
+//	POSTAGE_LONG=1 go test -run TestMillion -v ./internal/interop                      100,000, in a minute
+//	POSTAGE_LONG=hours go test -run TestMillion -v -timeout 40m ./internal/interop     1,000,000, in some ten minutes
 
 // The origins.
 const (
@@ -91,6 +95,18 @@ type senderReport struct {
 	LoadedMB  float64 // resident, with subscriptions loaded
 	PeakMB    float64 // most ever resident
 	TotalSecs float64
+}
+
+// The test program is also the service and the sender, in processes of their own.
+func TestMain(m *testing.M) {
+	child := map[string]func() error{"service": childService, "sender": childSender}[os.Getenv("INTEROP_CHILD")]
+	if child == nil {
+		os.Exit(m.Run())
+	}
+	if err := child(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func TestMillion(t *testing.T) {
@@ -196,7 +212,7 @@ func throttleDevices(x *pushtest.Exchange) {
 type serviceProcess struct {
 	URLs   []string
 	Crowds []string // where the endpoints of each begin
-	PEM    string
+	PEM    []byte
 	root   string
 	in     io.WriteCloser
 	out    *bufio.Scanner
@@ -212,7 +228,7 @@ func startService(t *testing.T, p millionPlan) *serviceProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=service", "WEBPUSH_TEST_PLAN="+string(plan))
+	cmd.Env = append(os.Environ(), "INTEROP_CHILD=service", "INTEROP_PLAN="+string(plan))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -234,7 +250,7 @@ func startService(t *testing.T, p millionPlan) *serviceProcess {
 	})
 	s.read(t, s)
 	s.root = filepath.Join(t.TempDir(), "root.pem")
-	if err := os.WriteFile(s.root, []byte(s.PEM), 0o600); err != nil {
+	if err := os.WriteFile(s.root, s.PEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -263,7 +279,7 @@ func (s *serviceProcess) count(t *testing.T) (counts []crowdCount) {
 // childService is the service's process.
 func childService() error {
 	var plan []int
-	if err := json.Unmarshal([]byte(os.Getenv("WEBPUSH_TEST_PLAN")), &plan); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv("INTEROP_PLAN")), &plan); err != nil {
 		return err
 	}
 	faults := [originCount]pushtest.Fault{healthyA: throttleDevices, healthyB: pushtest.OK(), throttling: throttle(plan[originCount]), tarpit: pushtest.Stall()}
@@ -274,7 +290,7 @@ func childService() error {
 		defer c.server.Close()
 		crowds, hello.URLs, hello.Crowds = append(crowds, c), append(hello.URLs, c.server.URL), append(hello.Crowds, c.prefix)
 	}
-	hello.PEM = rootPEM(crowds[0].server)
+	hello.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: crowds[0].server.Certificate().Raw})
 	answers := json.NewEncoder(os.Stdout)
 	if err := answers.Encode(hello); err != nil {
 		return err
@@ -312,7 +328,7 @@ func runSender(t *testing.T, job senderJob, memoryLimit string) (r senderReport)
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=sender", "WEBPUSH_TEST_JOB="+string(text))
+	cmd.Env = append(os.Environ(), "INTEROP_CHILD=sender", "INTEROP_JOB="+string(text))
 	if memoryLimit != "" {
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT="+memoryLimit)
 	}
@@ -330,13 +346,17 @@ func runSender(t *testing.T, job senderJob, memoryLimit string) (r senderReport)
 // childSender is the sender's process.
 func childSender() error {
 	var job senderJob
-	if err := json.Unmarshal([]byte(os.Getenv("WEBPUSH_TEST_JOB")), &job); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv("INTEROP_JOB")), &job); err != nil {
 		return err
 	}
-	transport, err := trusting(job.Root)
+	text, err := os.ReadFile(job.Root)
 	if err != nil {
 		return err
 	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	transport := webpush.NewTransport(netip.Addr.IsLoopback)
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	keys, err := webpush.GenerateVAPIDKeys()
 	if err != nil {
 		return err
