@@ -24,15 +24,14 @@ import (
 type benchFlags struct {
 	formFlags
 	sideFlags
-	bench, bisect, old, new         string
-	column, baseline                string
-	out, thresholds, resume, html   string
-	budget, patience                time.Duration
-	precision                       percent
-	seed                            uint64
-	cpus                            []int
-	layouts                         int
-	gate, list, all, profile, count bool
+	bench                         string
+	out, thresholds, resume, html string
+	budget, patience              time.Duration
+	precision                     percent
+	seed                          uint64
+	cpus                          []int
+	layouts                       int
+	gate, list, all, count        bool
 }
 
 func benchCommand() *cobra.Command {
@@ -53,9 +52,7 @@ be measured; 130 interrupted. With --gate they are those of ` + "`postage compar
 passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little time is.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
-  postage bench ./codec -col /codec -baseline codec=json
-  postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
-  postage bench ./codec --against HEAD~1 --gate --profile --markdown
+  postage bench ./codec --against HEAD~1 --gate --markdown
   postage bench --resume .postage/runs/latest --budget 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.resume == "" {
@@ -78,11 +75,6 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
 	flags.sideFlags.register(cmd)
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
-	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
-	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
-	f.StringVar(&flags.new, "new", "", "measure a test `binary` of go test -c, run in this folder, in place of packages")
-	f.StringVar(&flags.old, "old", "", "compare with such a `binary`")
-	f.StringVar(&flags.bisect, "bisect", "", "find the commit of the `range` GOOD..BAD at which the one benchmark changed")
 	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that measuring may take")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
@@ -95,7 +87,6 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
 	f.StringVar(&flags.html, "html", "", "with --count: write a page to `file` that shows which functions execute more, and on whose behalf")
-	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	flags.exclude(cmd)
@@ -111,11 +102,8 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 		}
 		return err
 	})
-	for _, other := range []string{"bisect", "col", "cpu", "layouts", "list", "new", "profile"} {
+	for _, other := range []string{"cpu", "layouts", "list"} {
 		cmd.MarkFlagsMutuallyExclusive("count", other)
-	}
-	for _, other := range []string{"against", "vary", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
-		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
 }
 
@@ -146,15 +134,12 @@ func asGoFlags(args []string) []string {
 	return args
 }
 
-// one reports whether there is one side, and nothing to compare.
-func (flags *benchFlags) one() bool { return flags.sideFlags.one() && flags.old == "" }
-
 func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
 // check refuses flags that do not go together.
-func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
+func (flags *benchFlags) check(cmd *cobra.Command) error {
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
@@ -162,12 +147,6 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.gate && flags.one():
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.profile && flags.one():
-		return hinted(errors.New("--profile is of benchmarks that changed, and there is nothing to compare with"), "add --against main, or use `go test -cpuprofile`")
-	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.vary != "" || flags.bisect != "" || len(packages) > 0):
-		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against, --vary or --bisect"), "postage bench --old old.test --new new.test")
-	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (!flags.one() || flags.bisect != "" || len(flags.cpus) > 0):
-		return hinted(errors.New("--col goes with --baseline, and with none of --against, --vary, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
 	case flags.html != "" && !flags.count:
@@ -188,14 +167,12 @@ func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 
 // options say what to measure.
 func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.Options, error) {
-	column := strings.TrimPrefix(flags.column, "/")
 	vary, err := flags.variation()
 	if err != nil {
 		return bench.Options{}, err
 	}
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, Old: flags.old, New: flags.new,
-		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, format, a...) },
 	}
 	if flags.count {
@@ -209,7 +186,7 @@ func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.O
 
 // runBench measures. The run is the one to resume, nil for a new one.
 func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
-	if err := flags.check(cmd, packages); err != nil {
+	if err := flags.check(cmd); err != nil {
 		return err
 	}
 	limits, err := flags.limits()
@@ -222,9 +199,6 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	options, err := flags.options(cmd, packages)
 	if err != nil {
 		return err
-	}
-	if flags.bisect != "" {
-		return bisect(cmd, options, flags)
 	}
 	set, err := bench.New(cmd.Context(), options)
 	if err != nil {
@@ -277,11 +251,6 @@ func measureBench(cmd *cobra.Command, set *bench.Set, packages, said []string, f
 	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
 		return errors.Join(err, interrupted)
 	}
-	if flags.profile {
-		if err := profileBench(cmd, set, changes, strings.TrimSuffix(out, ".txt")+"-profiles", flags); err != nil {
-			return err
-		}
-	}
 	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)
 }
 
@@ -299,14 +268,12 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, fla
 			say(cmd, "%s", plan.Describe(flags.budget))
 		}
 		rec.Run.Warnings = said
-		if set.Go != "" { // not known of binaries
-			rec.Machine.Go, rec.Run.Modules = set.Go, set.Modules
-		}
+		rec.Machine.Go, rec.Run.Modules = set.Go, set.Modules
 		return plan.All(), rec, out, nil
 	}
 	rec := resumed.rec
 	machine := record.ThisMachine(0)
-	machine.Go = cmp.Or(set.Go, machine.Go)
+	machine.Go = set.Go
 	entries, err := lab.Resume(rec, set.Entries, machine, resumed.budget)
 	if err == nil {
 		err = record.Reserve(resumed.name)
@@ -338,57 +305,10 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 }
 
 func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
-	form := flags.form(cmd)
-	switch {
-	case flags.column != "" && !flags.JSON:
-		if !flags.Markdown {
-			for _, note := range notes {
-				say(cmd, "not compared: %s", note)
-			}
-		}
-		return report.Record(cmd.OutOrStdout(), rec, nil, form)
-	case flags.JSON && changes != nil:
+	if flags.JSON && changes != nil {
 		changes.Warnings = append(changes.Warnings, notes...)
 	}
-	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, form)
-}
-
-// mostProfiled is how many benchmarks are profiled. Each takes about 10 s.
-const mostProfiled = 10
-
-// profileBench profiles the benchmarks that changed, the most important first, and prints which
-// functions moved.
-func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
-	profiled := 0
-	for _, r := range changes.Rows {
-		if !report.BenchChanged(r) {
-			continue
-		}
-		if profiled++; profiled > mostProfiled {
-			say(cmd, "more than %d benchmarks changed: the others are not profiled, -bench selects them", mostProfiled)
-			break
-		}
-		slower := time.Duration(max(r.Old.NSOp.Value, r.New.NSOp.Value))
-		p, err := set.Profile(cmd.Context(), r.New.Row.Case, slower, folder)
-		if cmd.Context().Err() != nil {
-			return lab.ErrInterrupted
-		} else if err != nil {
-			say(cmd, "%v", err)
-			continue
-		}
-		if flags.JSON {
-			say(cmd, "profiles saved as %s and %s", p.Old, p.New)
-		} else {
-			err = p.Print(cmd.OutOrStdout(), flags.form(cmd))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if profiled == 0 {
-		say(cmd, "nothing changed, and nothing is profiled")
-	}
-	return nil
+	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, flags.form(cmd))
 }
 
 // noAnswer is an error if a gate has no answer for what the new code has lost.

@@ -24,7 +24,7 @@ type benchRun struct {
 
 // whatIsMeasured are the flags that say what a run measures, besides what its sides differ in. The
 // run's record keeps them.
-var whatIsMeasured = []string{"bench", "col", "baseline", "old", "new", "cpu", "all"}
+var whatIsMeasured = []string{"bench", "cpu", "all"}
 
 // arguments returns the packages and flags that a run's record keeps.
 func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []string {
@@ -46,7 +46,7 @@ func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*b
 	for _, name := range append([]string{"against", "vary", "layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
 		if cmd.Flags().Changed(name) || len(packages) > 0 {
 			return nil, hinted(errors.New("--resume takes its settings from the record: it cannot be combined with packages or flags that say what to measure"),
-				"it can be combined with --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown")
+				"it can be combined with --budget, --timeout, --gate, --thresholds, --json and --markdown")
 		}
 	}
 	of := &benchRun{}
@@ -74,9 +74,6 @@ func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*b
 		} else if err := cmd.Flags().Set(name, value); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", of.name, argument, err)
 		}
-	}
-	if flags.new != "" {
-		of.packages = nil
 	}
 	return of, nil
 }

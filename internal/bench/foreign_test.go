@@ -196,26 +196,9 @@ func BenchmarkEndsLater(b *testing.B) {
 `,
 	})
 	t.Setenv("GOWORK", "off")
-	want := []string{"m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:33: not today",
+	g.want(g.cases(g.found("", Options{})), "m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:33: not today",
 		"m/EndsLater/fails it fails: m_test.go:49: two", "m/EndsLater/panics its process ended (exit status 2): panic: ouch",
-		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:15: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:14: not today", "m/Prints", "m/Verbose"}
-	g.want(g.cases(g.found("", Options{})), want...)
-	// Without the hook a process prints no skips.
-	want = slices.DeleteFunc(want, func(one string) bool { return strings.Contains(one, " it skips") })
-	for i := range want {
-		want[i] = "binary" + want[i][1:]
-		if before, after, ends := strings.Cut(want[i], "/panics"); ends {
-			want[i] = before + after // nor which one runs
-		}
-	}
-	slices.Sort(want)
-	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
-		t.Fatal(text, err)
-	}
-	for _, cpus := range []int{1, 2} {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cpus))
-		g.want(g.cases(g.found("", Options{New: filepath.Join(g.folder, "m.test")})), want...)
-	}
+		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:15: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:14: not today", "m/Prints", "m/Verbose")
 }
 
 // A package that only the new side has is new where it is named, too; one that has gone is missed

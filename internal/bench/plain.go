@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"postage/internal/build"
 	"postage/lab"
 )
 
@@ -138,51 +136,3 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	}
 	return finished(found, top, len(stopped) > 0, within, patience, err, said)
 }
-
-// prebuiltSides are those of two binaries, or of one.
-func (o *Options) prebuiltSides(ctx context.Context) (sides []*side, err error) {
-	for _, file := range []string{o.Old, o.New} {
-		if file == "" {
-			continue
-		}
-		one, err := o.prebuilt(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		sides = append(sides, one)
-	}
-	return sides, nil
-}
-
-// Prebuilt is a side that is one test binary, as made by go test -c.
-func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
-	file, err := filepath.Abs(file)
-	if err != nil {
-		return nil, err
-	}
-	folder, err := filepath.Abs(o.Folder)
-	if err != nil {
-		return nil, err
-	}
-	said, err := build.Output(ctx, folder, file, "-test.list=^Benchmark")
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a test binary for this machine: %w", file, err)
-	}
-	p := Package{Path: filepath.Base(file), Folder: folder, Label: "binary"}
-	for name := range strings.Lines(said) {
-		if name = strings.TrimSpace(name); strings.HasPrefix(name, "Benchmark") {
-			p.Tops = append(p.Tops, name)
-		}
-	}
-	s := &side{packages: []Package{p}, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
-	b := &Binary{Package: p, Layouts: []string{file}, Plain: "the binary is as it was built"}
-	// Both sides have the same name: there is only one package.
-	s.packages[0].Path = prebuiltPath
-	s.binaries[prebuiltPath] = b
-	s.benchmarks[prebuiltPath], err = b.List(ctx, o.Bench, o.Patience)
-	s.Name = strings.TrimSuffix(strings.ReplaceAll(p.Path, " ", "_"), ".test")
-	s.commit = "sha256:" + lab.Digest(file)
-	return s, err
-}
-
-const prebuiltPath = "binary"

@@ -29,15 +29,11 @@ type Options struct {
 	Patterns []string  // packages
 	Bench    string    // regular expression, as go test -bench takes it
 	Vary     Variation // what the sides differ in; one side without values
-	Old, New string    // two prebuilt test binaries to compare, instead of packages; "" for none
-	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
-	// are compared with Baseline, which is one of them, in one case each. "" is for none.
-	Column, Baseline string
-	All              bool  // packages too whose code is the same on all sides
-	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
-	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
-	Patience         time.Duration
-	Say              func(format string, a ...any) // called with what is being done
+	All      bool      // packages too whose code is the same on all sides
+	CPUs     []int     // values of GOMAXPROCS to run each benchmark with; empty for the current one
+	Layouts  int       // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
+	Patience time.Duration
+	Say      func(format string, a ...any) // called with what is being done
 }
 
 // Set has the benchmarks that were found, ready to be measured.
@@ -67,6 +63,14 @@ type Set struct {
 // Close removes what was built and checked out, except for what is cached.
 func (s *Set) Close() error { return Close(s.opened) }
 
+// pair is a benchmark on both sides.
+type pair struct{ now, old half }
+
+type half struct {
+	binary *Binary
+	of     Benchmark
+}
+
 // side is the built code of one side.
 type side struct {
 	Side
@@ -75,7 +79,6 @@ type side struct {
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
-	commit     string           // what stands for that of a prebuilt binary, which has no source
 }
 
 // New finds the benchmarks, builds them, and runs each once.
@@ -90,12 +93,7 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	if _, err := parseSelection(o.Bench); err != nil {
 		return set, err
 	}
-	var sides []*side
-	if o.New != "" {
-		sides, err = o.prebuiltSides(ctx)
-	} else {
-		sides, err = set.built(ctx, &o)
-	}
+	sides, err := set.built(ctx, &o)
 	if err != nil {
 		return set, err
 	}
@@ -254,8 +252,6 @@ func (s *Set) join(o Options, now, old *side, of string) {
 			s.Lost = append(s.Lost, p.Path)
 		case old != nil && old.failed[p.Path] != nil:
 			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.Revision, old.Label()), p.Path, old.failed[p.Path])
-		case o.Column != "":
-			s.columns(o, now, p)
 		default:
 			for _, one := range now.benchmarks[p.Path] {
 				s.joinOne(o, now, old, p, &one, of)
@@ -317,7 +313,7 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		if now.binaries[p.Path].Plain != "" {
 			c.Value = record.ValueWall
 		}
-		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one, cpu}}
+		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one}}
 		e := now.entry(c, p, *one, cpu)
 		e.Role = record.RoleBaseline
 		s.Entries = append(s.Entries, e)
@@ -329,7 +325,7 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		e = old.entry(c, p, *was, cpu)
 		e.Role, e.Old = record.RoleContender, true
 		s.Entries = append(s.Entries, e)
-		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one, cpu}, half{old.binaries[p.Path], *was, cpu}}
+		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one}, half{old.binaries[p.Path], *was}}
 	}
 }
 
@@ -369,10 +365,7 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry returns a benchmark's entry on this side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: s.InName(), Commit: s.commit}
-	if s.Source != nil {
-		built.Commit = s.Commit
-	}
+	built := &lab.Build{Name: s.InName(), Commit: s.Commit}
 	for _, file := range b.Layouts {
 		built.Commands = append(built.Commands, []string{file})
 	}

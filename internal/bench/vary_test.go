@@ -124,7 +124,7 @@ func TestHookedOnBothSides(t *testing.T) {
 		sides := map[string]*side{}
 		for name, why := range map[string]string{"old": "no hook", "now": ""} {
 			p := Package{Path: "m", Label: "m"}
-			sides[name] = &side{Side: Side{Name: name}, packages: []Package{p}, commit: name,
+			sides[name] = &side{Side: Side{Name: name, Source: &build.Source{}}, packages: []Package{p},
 				binaries:   map[string]*Binary{"m": {Package: p, Layouts: []string{name}, Plain: why}},
 				benchmarks: map[string][]Benchmark{"m": {{Name: "BenchmarkOne"}}}}
 		}
@@ -140,29 +140,6 @@ func TestHookedOnBothSides(t *testing.T) {
 		if len(s.Entries) != 3 {
 			t.Errorf("%d entries", len(s.Entries))
 		}
-	}
-}
-
-// A figure that JSON cannot hold would end the run when it is saved.
-func TestPlainWithoutInfinities(t *testing.T) {
-	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": strings.Replace(tests("m", `	b.ReportMetric(math.NaN(), "share")
-	b.ReportMetric(math.Inf(1), "rate")
-	b.ReportMetric(3, "tries")`), `"testing"`, "(\n\t\"math\"\n\t\"testing\"\n)", 1)})
-	t.Setenv("GOWORK", "off")
-	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
-		t.Fatal(text, err)
-	}
-	set, err := g.found("", Options{New: filepath.Join(g.folder, "m.test")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	runner, err := set.Entries[0].Contender.Start(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	batch, err := runner.Batch(t.Context(), 2)
-	if err != nil || !reflect.DeepEqual(batch.Counters, map[string]float64{"tries": 6}) {
-		t.Errorf("%+v, %v", batch, err)
 	}
 }
 
