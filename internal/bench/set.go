@@ -97,7 +97,6 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	if err != nil {
 		return set, err
 	}
-	alike(sides)
 	if len(sides) == 1 {
 		set.join(o, sides[0], nil, "")
 	}
@@ -113,19 +112,6 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 		set.join(o, now, sides[0], of)
 	}
 	return set, nil
-}
-
-// alike has a package's binaries measured alike: where one has no hook, none is used.
-func alike(sides []*side) {
-	plain := map[string]string{}
-	for range 2 {
-		for _, one := range sides {
-			for path, b := range one.binaries {
-				plain[path] = cmp.Or(plain[path], b.Plain)
-				b.Plain = plain[path]
-			}
-		}
-	}
 }
 
 // find opens the sides, and finds their packages and what these are compiled from.
@@ -310,9 +296,6 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		if of != "" {
 			c.Name, c.Doc = c.Name+"/"+inName.Replace(of), c.Doc+" "+of
 		}
-		if now.binaries[p.Path].Plain != "" {
-			c.Value = record.ValueWall
-		}
 		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one}}
 		e := now.entry(c, p, *one, cpu)
 		e.Role = record.RoleBaseline
@@ -374,11 +357,7 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 		Checks:      Proof,
 		NotPossible: one.Failed,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
-			layout %= len(b.Layouts) // an old Go release has only one layout
-			if b.Plain != "" {
-				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
-			}
-			return b.start(&one, cpu, layout)
+			return b.start(&one, cpu, layout%len(b.Layouts)) // an old Go release has only one layout
 		},
 	}}
 }

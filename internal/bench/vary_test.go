@@ -118,28 +118,22 @@ func TestVaryToolchain(t *testing.T) {
 	}
 }
 
-// Where one side's release cannot be extended, both are measured alike: by a process a batch.
-func TestHookedOnBothSides(t *testing.T) {
-	for _, turn := range [][2]string{{"old", "now"}, {"now", "old"}} {
-		sides := map[string]*side{}
-		for name, why := range map[string]string{"old": "no hook", "now": ""} {
-			p := Package{Path: "m", Label: "m"}
-			sides[name] = &side{Side: Side{Name: name, Source: &build.Source{}}, packages: []Package{p},
-				binaries:   map[string]*Binary{"m": {Package: p, Layouts: []string{name}, Plain: why}},
-				benchmarks: map[string][]Benchmark{"m": {{Name: "BenchmarkOne"}}}}
-		}
-		s := &Set{pairs: map[string]pair{}}
-		alike([]*side{sides[turn[0]], sides[turn[1]]})
-		s.join(Options{}, sides[turn[1]], sides[turn[0]], "")
-		for _, e := range s.Entries {
-			runner, err := e.Contender.Start(t.Context(), 0)
-			if _, alike := runner.(*plain); err != nil || !alike || e.Case.Value != record.ValueWall {
-				t.Errorf("%s in place of %s: %s is measured by %T, %v", turn[1], turn[0], e.Build.Name, runner, err)
-			}
-		}
-		if len(s.Entries) != 3 {
-			t.Errorf("%d entries", len(s.Entries))
-		}
+// A Go release whose package testing the hook does not fit is named by what it lacks.
+func TestUnknownTesting(t *testing.T) {
+	text, err := build.Output(t.Context(), "", "go", "env", "GOROOT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(text, "src", "testing", "benchmark.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := patched(string(source)); err != nil {
+		t.Error(err)
+	}
+	other := strings.Replace(string(source), "func (b *B) launch(", "func (b *B) start(", 1)
+	if _, err := patched(other); err == nil || !strings.Contains(err.Error(), "it has no method launch of B") {
+		t.Errorf("%v", err)
 	}
 }
 
