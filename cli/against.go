@@ -26,7 +26,7 @@ type sideFlags struct{ against, vary string }
 func (s *sideFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@")
-	f.StringVar(&s.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build), example.org/m@v1.2.3,v1.3.0\nor @main,@ (revisions; @ is the working tree)")
+	f.StringVar(&s.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build) or @main,@\n(revisions; @ is the working tree)")
 	cmd.MarkFlagsMutuallyExclusive("vary", "against")
 }
 

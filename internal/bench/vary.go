@@ -18,20 +18,19 @@ import (
 
 // Variation is what the sides differ in.
 type Variation struct {
-	// Name is an environment variable ("GOGC"), a flag of go build ("-pgo"), a module's path, or ""
-	// for the code itself.
+	// Name is an environment variable ("GOGC"), a flag of go build ("-pgo"), or "" for the code
+	// itself.
 	Name string
 	// Values are one a side, the first of which is the old one; none for one side alone. For code a
 	// value is a revision, "" for the working tree.
 	Values []string
-	module bool
 }
 
-// ParseVariation reads what --vary takes: NAME=a,b or -flag=a,b or module@v1,v2 or @main,@ with
-// revisions, where @ alone is the working tree.
+// ParseVariation reads what --vary takes: NAME=a,b or -flag=a,b or @main,@ with revisions, where @
+// alone is the working tree.
 func ParseVariation(text string) (v Variation, err error) {
 	name, values, isSetting := strings.Cut(text, "=")
-	switch path, versions, isModule := strings.Cut(text, "@"); {
+	switch {
 	case strings.HasPrefix(text, "@"):
 		for value := range strings.SplitSeq(text, ",") {
 			revision, is := strings.CutPrefix(value, "@")
@@ -40,13 +39,11 @@ func ParseVariation(text string) (v Variation, err error) {
 			}
 			v.Values = append(v.Values, revision)
 		}
-	case isModule && !strings.Contains(path, "="):
-		v = Variation{Name: path, Values: strings.Split(versions, ","), module: true}
 	case isSetting && strings.Trim(name, "-") != "":
 		v = Variation{Name: name, Values: strings.Split(values, ",")}
 	}
 	if len(v.Values) < 2 {
-		return v, &lab.Hinted{Err: fmt.Errorf("--vary %s: want two values or more", text), Hint: "such as GOGC=100,400, -tags=,purego, example.org/m@v1.2.3,v1.3.0 or @main,@"}
+		return v, &lab.Hinted{Err: fmt.Errorf("--vary %s: want two values or more", text), Hint: "such as GOGC=100,400, -tags=,purego or @main,@"}
 	}
 	return v, nil
 }
@@ -65,22 +62,13 @@ func (v Variation) Text(sides []Side) string {
 			}
 		}
 	}
-	separator := "="
-	if v.module {
-		separator = "@"
-	} else if v.Name == "" {
-		separator = ""
-	}
-	return v.Name + separator + strings.Join(values, ",")
+	return v.label(strings.Join(values, ","))
 }
 
-// label names one side, "" for code, which is called by its commit.
+// label is what one side sets, for code its revision.
 func (v *Variation) label(value string) string {
-	switch {
-	case v.module:
-		return v.Name + "@" + value
-	case v.Name == "":
-		return ""
+	if v.Name == "" {
+		return value
 	}
 	return v.Name + "=" + value
 }
@@ -128,7 +116,7 @@ func (v Variation) Open(ctx context.Context, folder string) (sides []Side, err e
 		}
 	}()
 	atRunTime := false
-	if v.Name != "" && !v.module && v.Name[0] != '-' {
+	if v.Name != "" && v.Name[0] != '-' {
 		// Of all variables, the go command lists those that it reads. In a folder that has no
 		// go.mod, it takes no other release for that.
 		known, err := build.Output(ctx, os.TempDir(), "go", "env", "-json")
@@ -138,7 +126,10 @@ func (v Variation) Open(ctx context.Context, folder string) (sides []Side, err e
 		atRunTime = v.Name == "GODEBUG" || !strings.Contains(known, `"`+v.Name+`":`)
 	}
 	for i, value := range v.Values {
-		one := Side{Name: v.label(value)}
+		one := Side{}
+		if !v.versioned() {
+			one.Name = v.label(value)
+		}
 		switch {
 		case v.versioned() && value != "":
 			one.Revision = value
@@ -165,8 +156,6 @@ func (v Variation) Open(ctx context.Context, folder string) (sides []Side, err e
 func (v *Variation) set(ctx context.Context, source *build.Source, folder, value string) (err error) {
 	switch {
 	case v.versioned():
-	case v.module:
-		return source.WithModule(ctx, v.Name+"@"+value)
 	case v.Name[0] == '-':
 		if file := filepath.Join(folder, value); v.Name == "-pgo" && exists(file) {
 			if value, err = filepath.Abs(file); err != nil {

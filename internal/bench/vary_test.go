@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"archive/zip"
 	"errors"
 	"os"
 	"os/exec"
@@ -21,7 +20,6 @@ func TestParseVariation(t *testing.T) {
 		"GOGC=100,400":                 {Name: "GOGC", Values: []string{"100", "400"}},
 		"GOEXPERIMENT=,nojsonv2":       {Name: "GOEXPERIMENT", Values: []string{"", "nojsonv2"}},
 		"-ldflags=-X a.b=c,-X a.b=d@e": {Name: "-ldflags", Values: []string{"-X a.b=c", "-X a.b=d@e"}},
-		"example.org/m@v1.2.3,v1.3.0":  {Name: "example.org/m", Values: []string{"v1.2.3", "v1.3.0"}, module: true},
 		"@main,@":                      {Values: []string{"main", ""}},
 		"@v1,@v2,@v3":                  {Values: []string{"v1", "v2", "v3"}},
 	} {
@@ -29,7 +27,7 @@ func TestParseVariation(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "GOGC", "GOGC=100", "=1,2", "-=1,2", "@main", "@main,v2", "example.org/m@v1"} {
+	for _, text := range []string{"", "GOGC", "GOGC=100", "=1,2", "-=1,2", "@main", "@main,v2", "example.org/m@v1,v2"} {
 		if v, err := ParseVariation(text); err == nil {
 			t.Errorf("%q is taken for %+v", text, v)
 		}
@@ -140,7 +138,7 @@ func TestUnknownTesting(t *testing.T) {
 // What --vary takes is kept with the commits that revisions name.
 func TestVariationText(t *testing.T) {
 	for text, want := range map[string]string{
-		"GOGC=100,400": "GOGC=100,400", "-tags=,purego": "-tags=,purego", "example.org/m@v1,v2": "example.org/m@v1,v2", "@main,@": "@c0ffee,@", "@a,@b,@": "@c0ffee,@c0ffee,@",
+		"GOGC=100,400": "GOGC=100,400", "-tags=,purego": "-tags=,purego", "@main,@": "@c0ffee,@", "@a,@b,@": "@c0ffee,@c0ffee,@",
 	} {
 		v, err := ParseVariation(text)
 		if err != nil {
@@ -153,58 +151,6 @@ func TestVariationText(t *testing.T) {
 	}
 	if got := new(Variation).Text(nil); got != "" {
 		t.Errorf("one side: %q", got)
-	}
-}
-
-// A module's version is set in a copy of go.mod, and the sides say that it differs.
-func TestVaryModule(t *testing.T) {
-	g := onGround(t, map[string]string{
-		"m/go.mod":    goMod + "\nrequire example.org/lib v1.0.0\n",
-		"m/m_test.go": strings.Replace(tests("m", "\tb.Fatal(lib.Is)"), `"testing"`, "(\n\t\"testing\"\n\n\t\"example.org/lib\"\n)", 1),
-	})
-	proxy := filepath.Join(g.folder, "proxy")
-	for _, version := range []string{"v1.0.0", "v1.1.0"} {
-		below := filepath.Join("proxy", "example.org", "lib", "@v", version)
-		mod := "module example.org/lib\n"
-		g.write(map[string]string{below + ".info": `{"Version": "` + version + `"}`, below + ".mod": mod})
-		f, err := os.Create(filepath.Join(g.folder, below+".zip"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		z := zip.NewWriter(f)
-		for name, text := range map[string]string{"go.mod": mod, "lib.go": "package lib\n\nconst Is = \"" + version + "\"\n"} {
-			w, err := z.Create("example.org/lib@" + version + "/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
-	for name, value := range map[string]string{"GOWORK": "off", "GOPROXY": "file://" + proxy, "GONOSUMDB": "*", "GOFLAGS": "-modcacherw", "GOMODCACHE": t.TempDir()} {
-		t.Setenv(name, value)
-	}
-	if text, err := build.Output(t.Context(), filepath.Join(g.folder, "m"), "go", "mod", "tidy"); err != nil {
-		t.Fatal(text, err)
-	}
-	v, err := ParseVariation("example.org/lib@v1.0.0,v1.1.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := g.found("m", Options{Vary: v})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.want(g.cases(set, nil), "m/It it fails: m_test.go:10: v1.1.0")
-	g.want(set.Told, "new is example.org/lib@v1.1.0: "+set.Go+", no commit", "old is example.org/lib@v1.0.0: "+set.Go+", no commit",
-		"the sides are built from different modules, old → new: example.org/lib v1.0.0 → v1.1.0")
-	if text, err := os.ReadFile(filepath.Join(g.folder, "m", "go.mod")); err != nil || !strings.Contains(string(text), "lib v1.0.0") {
-		t.Errorf("go.mod is %q, %v", text, err)
 	}
 }
 

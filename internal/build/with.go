@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,40 +20,6 @@ func (s *Source) WithFlag(ctx context.Context, flag string) error {
 		flag = "'" + flag + "'"
 	}
 	s.With("GOFLAGS=" + strings.TrimSpace(flags+" "+flag))
-	return err
-}
-
-// WithModule has the source built with a version of a module, "example.org/m@v1.2.3", by a copy of
-// its go.mod and go.sum, and without a workspace.
-func (s *Source) WithModule(ctx context.Context, version string) error {
-	mod, err := s.Output(ctx, "go", "env", "GOMOD")
-	if err != nil {
-		return err
-	}
-	if filepath.Base(mod) != "go.mod" {
-		return fmt.Errorf("%s: there is no go.mod whose versions could differ", version)
-	}
-	scratch, err := s.temporary()
-	if err != nil {
-		return err
-	}
-	copied := filepath.Join(scratch, "go.mod")
-	for from, to := range map[string]string{mod: copied, strings.TrimSuffix(mod, "mod") + "sum": filepath.Join(scratch, "go.sum")} {
-		text, err := os.ReadFile(from)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // there are no checksums
-		} else if err == nil {
-			err = os.WriteFile(to, text, 0o666)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.With("GOWORK=off")
-	if err := errors.Join(s.WithFlag(ctx, "-modfile="+copied), s.WithFlag(ctx, "-mod=mod")); err != nil {
-		return err
-	}
-	_, err = s.Output(ctx, "go", "get", version)
 	return err
 }
 
