@@ -24,17 +24,14 @@ const (
 var longFuncs = []string{
 	"cli/doctor.go doctorCommand",
 	"internal/bench/overlay.go overlay",
-	"internal/bench/profile.go Profile",
 	"load/http1answer.go feed",
 }
 
 // wideTypes are the types that may have more fields: records, whose fields are figures, and
 // configurations, whose fields are settings. A type that does something is neither.
 var wideTypes = []string{
-	"cli/bench.go benchFlags",
 	"cli/loadflags.go loadFlags",
 	"internal/bench/same.go listed",
-	"internal/bench/set.go Options",
 	"internal/history/trend/trend.go Point",
 	"internal/report/html.go page",
 	"internal/report/jsoncli.go Listed",

@@ -102,23 +102,18 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 }
 
 func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.Duration, asJSON bool) error {
-	name, rec, budget, err := unfinished(cmd, file, budget)
+	m, err := unfinished(cmd, file, budget)
 	if err != nil {
 		return err
 	}
-	if err := ofCalibration(rec, name); err != nil {
+	if err := ofCalibration(m.rec, m.out); err != nil {
 		return err
 	}
-	suite := p.calibrationSuite(calibratedStage(rec), len(rec.Cases()))
-	entries, err := lab.Resume(rec, lab.Entries([]lab.Suite{suite}), record.ThisMachine(0), budget)
-	if err != nil {
+	suite := p.calibrationSuite(calibratedStage(m.rec), len(m.rec.Cases()))
+	if err := m.goOn(cmd, lab.Entries([]lab.Suite{suite}), nil); err != nil {
 		return err
 	}
-	if err := record.Reserve(name); err != nil {
-		return err
-	}
-	say(cmd, "resuming %s for %v", name, budget.Round(time.Second))
-	return p.calibrate(cmd, entries, rec, name, asJSON)
+	return p.calibrate(cmd, m.entries, m.rec, m.out, asJSON)
 }
 
 // ofCalibration is an error if a record is of something else.

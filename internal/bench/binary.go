@@ -15,25 +15,24 @@ import (
 
 	"postage/internal/build"
 	"postage/internal/proc"
+	"postage/lab"
 )
 
 // Binary is a package's test binary, built in one layout or several.
 type Binary struct {
+	*lab.Build
 	Package Package
-	Layouts []string // files
-	// Environment is what its processes have beside this one's: "GOGC=400".
-	Environment []string
-	counter     func() (*os.File, error) // see proc.Command
+	counter func() (*os.File, error) // see proc.Command
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
-func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
+func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Binary, error) {
 	b := &Binary{Package: p, counter: proc.InheritedInstructions}
-	over, err := overlay(ctx, source)
+	over, err := overlay(ctx, side.Source)
 	if err != nil {
 		return nil, err
 	}
-	b.Layouts, err = source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
+	b.Build, err = side.Build(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
 	return b, err
 }
 
@@ -48,7 +47,7 @@ func arguments(pattern string, n, cpu int) []string {
 
 // command returns what starts one layout with one benchmark.
 func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args, environment []string) {
-	return append([]string{b.Layouts[layout]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
+	return append([]string{b.Commands[layout][0]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
 }
 
 // Benchmark is a benchmark that was found by running it once.

@@ -15,25 +15,6 @@ import (
 	"postage/record"
 )
 
-func TestParseVariation(t *testing.T) {
-	for text, want := range map[string]Variation{
-		"GOGC=100,400":                 {Name: "GOGC", Values: []string{"100", "400"}},
-		"GOEXPERIMENT=,nojsonv2":       {Name: "GOEXPERIMENT", Values: []string{"", "nojsonv2"}},
-		"-ldflags=-X a.b=c,-X a.b=d@e": {Name: "-ldflags", Values: []string{"-X a.b=c", "-X a.b=d@e"}},
-		"@main,@":                      {Values: []string{"main", ""}},
-		"@v1,@v2,@v3":                  {Values: []string{"v1", "v2", "v3"}},
-	} {
-		if got, err := ParseVariation(text); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v: want %+v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "GOGC", "GOGC=100", "=1,2", "-=1,2", "@main", "@main,v2", "example.org/m@v1,v2"} {
-		if v, err := ParseVariation(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, v)
-		}
-	}
-}
-
 // A variable is set where the benchmark runs, a flag where it is built, and each side says what it
 // is.
 func TestVary(t *testing.T) {
@@ -48,7 +29,7 @@ func TestVary(t *testing.T) {
 		"OURS=a,b,c":    {"m/It/OURS:b it fails: m_test.go:9: b", "m/It/OURS:b it fails: m_test.go:9: a", "m/It/OURS:c it fails: m_test.go:9: c", "m/It/OURS:c it fails: m_test.go:9: a"},
 		"-tags=,purego": {"m/It it fails: m_test.go:9: pure", "m/It it fails: m_test.go:9:"},
 	} {
-		v, err := ParseVariation(text)
+		v, err := build.ParseVariation(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +46,8 @@ func TestVary(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if len(set.Told) != len(v.Values) || !strings.HasPrefix(set.Told[0], "old is "+v.label(v.Values[0])+": go1.") {
-			t.Errorf("%s: %q", text, set.Told)
+		if len(set.Told()) != len(v.Values) || !strings.HasPrefix(set.Told()[0], "old is "+v.Name+"="+v.Values[0]+": go1.") {
+			t.Errorf("%s: %q", text, set.Told())
 		}
 	}
 }
@@ -81,8 +62,8 @@ func TestVarySame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, label := range map[string]string{"@HEAD,@HEAD,@": shortCommit(head), "OURS=a,b,b": "OURS:b"} {
-		v, err := ParseVariation(text)
+	for text, label := range map[string]string{"@HEAD,@HEAD,@": head[:12], "OURS=a,b,b": "OURS:b"} {
+		v, err := build.ParseVariation(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +84,7 @@ func TestVaryToolchain(t *testing.T) {
 			for variable, value := range map[string]string{"GOWORK": "off", "GOPROXY": "off", "GOTOOLCHAIN": of.environment} {
 				t.Setenv(variable, value)
 			}
-			v, err := ParseVariation(of.vary)
+			v, err := build.ParseVariation(of.vary)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,25 +113,6 @@ func TestUnknownTesting(t *testing.T) {
 	other := strings.Replace(string(source), "func (b *B) launch(", "func (b *B) start(", 1)
 	if _, err := patched(other); err == nil || !strings.Contains(err.Error(), "it has no method launch of B") {
 		t.Errorf("%v", err)
-	}
-}
-
-// What --vary takes is kept with the commits that revisions name.
-func TestVariationText(t *testing.T) {
-	for text, want := range map[string]string{
-		"GOGC=100,400": "GOGC=100,400", "-tags=,purego": "-tags=,purego", "@main,@": "@c0ffee,@", "@a,@b,@": "@c0ffee,@c0ffee,@",
-	} {
-		v, err := ParseVariation(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		side := Side{Source: &build.Source{Commit: "c0ffee"}}
-		if got := v.Text([]Side{side, side, side}); got != want {
-			t.Errorf("%s: %q", text, got)
-		}
-	}
-	if got := new(Variation).Text(nil); got != "" {
-		t.Errorf("one side: %q", got)
 	}
 }
 

@@ -9,17 +9,14 @@ import (
 	"strings"
 )
 
-// With has the go command run with more variables: "GOAMD64=v3". Like all settings of a source it
-// is called before anything is built.
-func (s *Source) With(environment ...string) { s.environment = append(s.environment, environment...) }
-
-// WithFlag adds a flag of go build to those of GOFLAGS.
-func (s *Source) WithFlag(ctx context.Context, flag string) error {
+// addFlag adds a flag of go build to those of GOFLAGS. Like all settings of a source it is called
+// before anything is built.
+func (s *Source) addFlag(ctx context.Context, flag string) error {
 	flags, err := s.output(ctx, "", nil, "go", "env", "GOFLAGS")
 	if strings.Contains(flag, " ") {
 		flag = "'" + flag + "'"
 	}
-	s.With("GOFLAGS=" + strings.TrimSpace(flags+" "+flag))
+	s.environment = append(s.environment, "GOFLAGS="+strings.TrimSpace(flags+" "+flag))
 	return err
 }
 
@@ -46,6 +43,6 @@ func (s *Source) OutsideModules(ctx context.Context) error {
 		}
 	}
 	s.root = link
-	s.With("GOROOT="+link, "GOTOOLCHAIN=local")
+	s.environment = append(s.environment, "GOROOT="+link, "GOTOOLCHAIN=local")
 	return nil
 }
