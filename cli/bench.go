@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -305,7 +304,10 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	} else if !gate {
 		return nil
 	}
-	if err := cmp.Or(answers(cmd, changes), gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary)); err != nil {
+	if err := answers(cmd, changes); err != nil {
+		return err
+	}
+	if err := gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary); err != nil {
 		return err
 	}
 	if lost > 0 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +40,13 @@ func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, g
 	switch {
 	case !gated:
 		return report.Changes(cmd.OutOrStdout(), changes, form)
-	case f.JSON:
-		return cmp.Or(answers(cmd, changes), gateStatus(cmd, changes.Outcome(), nil, rec.Run.Vary))
+	case !f.JSON:
+		return gate(cmd, changes, form, "")
 	}
-	return gate(cmd, changes, form, "")
+	if err := answers(cmd, changes); err != nil {
+		return err
+	}
+	return gateStatus(cmd, changes.Outcome(), nil, rec.Run.Vary)
 }
 
 // firstLookBudget is how long a first look takes.
