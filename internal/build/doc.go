@@ -1,4 +1,4 @@
-// Package build makes the sides of a comparison: programs, or test binaries, of a git revision or of
+// Package build makes the sides of a comparison: programs, or test binaries, of a git revision or
 // the working tree, built or run in two ways or more, each in several function layouts.
 //
 // Any edit moves the functions behind it, and the address of a tight loop changes its time by
