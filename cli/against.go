@@ -14,110 +14,65 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/words"
 	"postage/lab"
 )
 
-// sideFlags say what the sides of a comparison differ in.
-type sideFlags struct{ against, vary string }
-
-func (s *sideFlags) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&s.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@")
-	f.StringVar(&s.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build), example.org/m@v1.2.3,v1.3.0\nor @main,@ (revisions; @ is the working tree)")
-	cmd.MarkFlagsMutuallyExclusive("vary", "against")
-}
-
-// one reports whether there is one side, and nothing to compare.
-func (s *sideFlags) one() bool { return s.against == "" && s.vary == "" }
-
-func (s *sideFlags) variation() (bench.Variation, error) {
-	switch {
-	case s.against != "":
-		return bench.Variation{Values: []string{s.against, ""}}, nil
-	case s.vary != "":
-		return bench.ParseVariation(s.vary)
-	}
-	return bench.Variation{}, nil
-}
-
-// sides are two builds of this program.
-type sides struct {
-	old, now *lab.Build
-	release  string   // of Go, that built the new one
-	vary     string   // what --vary takes for them
-	told     []string // what each is
-	opened   []bench.Side
-}
-
-// close removes what is not kept in the cache.
-func (s *sides) close() error { return bench.Close(s.opened) }
-
 // layoutsOfAGate is how many function layouts each side is built in, if nothing else is asked for.
 const layoutsOfAGate = 8
 
-// buildSides builds this program in two ways, each in the same function layouts.
-func buildSides(cmd *cobra.Command, vary bench.Variation, layouts int) (both sides, err error) {
+// buildSides builds this program in two ways, each in the same function layouts, and has the
+// entries measured in both.
+func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (sides *build.Sides, both []lab.Entry, err error) {
 	ctx, begun := cmd.Context(), time.Now()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, both.close())
-		}
-	}()
+	vary, err := f.variation()
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(vary.Values) != 2 {
-		return both, hinted(fmt.Errorf("--vary: run compares two sides, and there are %d", len(vary.Values)), "two of them at a time")
+		return nil, nil, hinted(fmt.Errorf("--vary: run compares two sides, and there are %d", len(vary.Values)), "two of them at a time")
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return both, errors.New("this program has no record of the source that it was built from")
+		return nil, nil, errors.New("this program has no record of the source that it was built from")
 	}
 	root, ok := sourceOf(ctx, info)
 	if !ok {
-		return both, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "run it in a git checkout of that source")
+		return nil, nil, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "run it in a git checkout of that source")
 	}
-	if both.opened, err = vary.Open(ctx, root); err != nil {
-		return both, err
+	if sides, err = vary.Open(ctx, root); err != nil {
+		return nil, nil, err
 	}
-	old, now := &both.opened[0], &both.opened[1]
-	say(cmd, "building this program twice, %s and %s, in %s", old.Label(), now.Label(), words.Counted(layouts, "function layout"))
+	say(cmd, "building this program twice, %s and %s, in %s", sides.All[0].Label(), sides.Now().Label(), words.Counted(f.layouts, "function layout"))
 	target := build.Target{Package: info.Path, Flags: slices.DeleteFunc(buildFlags(ctx, info), func(flag string) bool {
 		return strings.HasPrefix(flag, vary.Name+"=") // it has the sides'
 	})}
-	var versions []map[string]string
-	for i, to := range []**lab.Build{&both.old, &both.now} {
-		if *to, both.release, err = buildLayouts(ctx, &both.opened[i], target, layouts); err != nil {
-			return both, vary.Wrap(vary.Values[i], err)
+	var builds [2]*lab.Build
+	for i, side := range sides.All {
+		if builds[i], err = buildSide(ctx, side, target, f.layouts); err != nil {
+			return nil, nil, errors.Join(side.Wrap(err), sides.Close())
 		}
-		of := maps.Clone((*to).Modules)
-		of["go"] = both.release
-		versions = append(versions, of)
 	}
-	both.vary, both.told = vary.Text(both.opened), bench.Told(both.opened, versions)
-	for _, line := range both.told {
-		say(cmd, "%s", line)
-	}
+	tell(cmd, sides.Told())
 	say(cmd, "built in %v", time.Since(begun).Round(100*time.Millisecond))
-	return both, nil
+	return sides, lab.Against(entries, builds[0], builds[1]), nil
 }
 
-// buildLayouts builds the target of a side, and returns the Go release that did too.
-func buildLayouts(ctx context.Context, side *bench.Side, target build.Target, layouts int) (*lab.Build, string, error) {
-	programs, err := side.Layouts(ctx, target, layouts)
+// buildSide builds the workers of a side, and finds out what they are built from.
+func buildSide(ctx context.Context, side *build.Side, target build.Target, layouts int) (*lab.Build, error) {
+	b, err := side.Build(ctx, target, layouts, "worker")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	b := &lab.Build{Name: side.InName(), Commit: side.Commit, Environment: side.Environment}
-	for _, program := range programs {
-		b.Commands = append(b.Commands, []string{program, "worker"})
-	}
-	info, err := buildinfo.ReadFile(programs[0])
+	info, err := buildinfo.ReadFile(b.Commands[0][0])
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	b.Modules = lab.ModulesOf(info)
-	return b, info.GoVersion, nil
+	side.Versions = maps.Clone(b.Modules)
+	side.Versions["go"] = info.GoVersion
+	return b, nil
 }
 
 // buildFlags are the flags of this program's build that change the code: both sides get them. With

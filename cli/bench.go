@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -22,21 +21,16 @@ import (
 
 // benchFlags are the flags of `postage bench`.
 type benchFlags struct {
-	formFlags
-	sideFlags
-	bench, bisect, old, new         string
-	column, baseline                string
-	out, thresholds, resume, html   string
-	budget, patience                time.Duration
-	precision                       percent
-	seed                            uint64
-	cpus                            []int
-	layouts                         int
-	gate, list, all, profile, count bool
+	measureFlags
+	bench            string
+	thresholds, html string
+	patience         time.Duration
+	cpus             []int
+	all, count       bool
 }
 
 func benchCommand() *cobra.Command {
-	flags := benchFlags{precision: 0.01}
+	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench [PACKAGE...]",
 		Short: "Measure any Go benchmarks, this tree's beside a revision's",
@@ -53,20 +47,9 @@ be measured; 130 interrupted. With --gate they are those of ` + "`postage compar
 passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little time is.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
-  postage bench ./codec -col /codec -baseline codec=json
-  postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
-  postage bench ./codec --against HEAD~1 --gate --profile --markdown
+  postage bench ./codec --against HEAD~1 --gate --markdown
   postage bench --resume .postage/runs/latest --budget 10m`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if flags.resume == "" {
-				return runBench(cmd, args, flags, nil)
-			}
-			of, err := benchToResume(cmd, args, &flags)
-			if err != nil {
-				return err
-			}
-			return runBench(cmd, of.packages, flags, of)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, &flags) },
 	}
 	flags.register(cmd)
 	return cmd
@@ -74,30 +57,16 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little
 
 // register adds the flags to the command.
 func (flags *benchFlags) register(cmd *cobra.Command) {
+	flags.measureFlags.register(cmd, 0)
 	f := cmd.Flags()
+	f.Lookup("layouts").Usage += " (default 16 for up to 4 packages, else 8)"
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
-	flags.sideFlags.register(cmd)
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
-	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
-	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
-	f.StringVar(&flags.new, "new", "", "measure a test `binary` of go test -c, run in this folder, in place of packages")
-	f.StringVar(&flags.old, "old", "", "compare with such a `binary`")
-	f.StringVar(&flags.bisect, "bisect", "", "find the commit of the `range` GOOD..BAD at which the one benchmark changed")
-	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that measuring may take")
-	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
-	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the order of batches and the layouts")
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
-	f.IntVar(&flags.layouts, "layouts", 0, "function layouts to build each test binary in, 1 for the linker's own alone\n(default 16 for up to 4 packages, else 8)")
-	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
-	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, in the folder where it was begun, with the budget it has left or the one given")
-	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
 	f.StringVar(&flags.html, "html", "", "with --count: write a page to `file` that shows which functions execute more, and on whose behalf")
-	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
-	flags.formFlags.register(cmd)
-	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	flags.exclude(cmd)
 }
 
@@ -111,11 +80,8 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 		}
 		return err
 	})
-	for _, other := range []string{"bisect", "col", "cpu", "layouts", "list", "new", "profile"} {
+	for _, other := range []string{"cpu", "layouts", "list"} {
 		cmd.MarkFlagsMutuallyExclusive("count", other)
-	}
-	for _, other := range []string{"against", "vary", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
-		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
 }
 
@@ -146,28 +112,17 @@ func asGoFlags(args []string) []string {
 	return args
 }
 
-// one reports whether there is one side, and nothing to compare.
-func (flags *benchFlags) one() bool { return flags.sideFlags.one() && flags.old == "" }
-
 func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
+// whatIsMeasured are the flags that say what a run measures, besides what its sides differ in. The
+// run's record keeps them.
+var whatIsMeasured = []string{"bench", "cpu", "all"}
+
 // check refuses flags that do not go together.
 func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	switch {
-	case flags.budget <= 0:
-		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
-	case flags.layouts < 0 || flags.layouts == 0 && cmd.Flags().Changed("layouts"):
-		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
-	case flags.gate && flags.one():
-		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.profile && flags.one():
-		return hinted(errors.New("--profile is of benchmarks that changed, and there is nothing to compare with"), "add --against main, or use `go test -cpuprofile`")
-	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.vary != "" || flags.bisect != "" || len(packages) > 0):
-		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against, --vary or --bisect"), "postage bench --old old.test --new new.test")
-	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (!flags.one() || flags.bisect != "" || len(flags.cpus) > 0):
-		return hinted(errors.New("--col goes with --baseline, and with none of --against, --vary, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
 	case flags.html != "" && !flags.count:
@@ -175,7 +130,18 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
-	return nil
+	return flags.measureFlags.check(cmd, packages, whatIsMeasured...)
+}
+
+// arguments returns the packages and flags that a run's record keeps.
+func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []string {
+	kept := slices.Clone(packages)
+	for _, name := range whatIsMeasured {
+		if value := strings.Trim(cmd.Flags().Lookup(name).Value.String(), "[]"); value != "" && value != "false" {
+			kept = append(kept, "-"+name+"="+value)
+		}
+	}
+	return kept
 }
 
 // limits are the thresholds: those of counts for --count.
@@ -188,14 +154,12 @@ func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 
 // options say what to measure.
 func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.Options, error) {
-	column := strings.TrimPrefix(flags.column, "/")
 	vary, err := flags.variation()
 	if err != nil {
 		return bench.Options{}, err
 	}
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, Old: flags.old, New: flags.new,
-		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, format, a...) },
 	}
 	if flags.count {
@@ -207,8 +171,7 @@ func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.O
 	return options, nil
 }
 
-// runBench measures. The run is the one to resume, nil for a new one.
-func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
+func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err error) {
 	if err := flags.check(cmd, packages); err != nil {
 		return err
 	}
@@ -216,105 +179,76 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if err != nil {
 		return err
 	}
-	if len(packages) == 0 {
-		packages = []string{"."}
+	m, counted, err := flags.toMeasure(cmd, &packages)
+	if err != nil {
+		return err
 	}
 	options, err := flags.options(cmd, packages)
 	if err != nil {
 		return err
-	}
-	if flags.bisect != "" {
-		return bisect(cmd, options, flags)
 	}
 	set, err := bench.New(cmd.Context(), options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	if strings.HasSuffix(set.Commit, build.Dirty) && !flags.one() {
+	if strings.HasSuffix(set.Now().Commit, build.Dirty) && !flags.one() {
 		say(cmd, "the new side is the working tree, with changes that are not committed")
 	}
-	said := set.Told
+	run := record.Run{Patterns: flags.arguments(cmd, packages)}
 	if set.Same != "" {
-		said = append([]string{set.Same}, said...)
+		run.Warnings = []string{set.Same}
 	}
-	for _, line := range said {
-		say(cmd, "%s", line)
-	}
-	if flags.list {
+	tell(cmd, run.Warnings)
+	tell(cmd, set.Told())
+	switch {
+	case flags.list:
 		return listBench(cmd, set)
-	}
-	if len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == "") {
+	case len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == ""):
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
+	case flags.count:
+		return countBench(cmd, set, run.Patterns, flags, counted, limits)
 	}
-	if flags.count {
-		return countBench(cmd, set, packages, flags, resumed, limits)
-	}
-	return measureBench(cmd, set, packages, said, flags, resumed, limits)
-}
-
-// measureBench measures the set and prints what it found.
-func measureBench(cmd *cobra.Command, set *bench.Set, packages, said []string, flags benchFlags, resumed *benchRun, limits verdict.Thresholds) error {
-	entries, rec, out, err := beginBench(cmd, set, packages, said, flags, resumed)
-	if err != nil {
+	if err := flags.begin(cmd, m, set.Entries, set.Sides, "bench-", run); err != nil {
 		return err
 	}
-	interrupted := conduct(cmd, lab.Conductor{SetUpPatience: flags.patience, BatchPatience: flags.patience}, entries, rec, out)
-	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
-		return interrupted
-	}
-	pointLatest(out)
-	if interrupted != nil {
-		say(cmd, "interrupted; to resume: postage bench --resume %s", out)
-	} else {
-		say(cmd, "record saved as %s", out)
-	}
-	var changes *verdict.Changes
-	if verdict.IsAgainst(rec) {
-		changes = verdict.ComparePaired(rec, limits)
-		changes.Lost = len(set.Lost) > 0
-	}
-	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
-		return errors.Join(err, interrupted)
-	}
-	if flags.profile {
-		if err := profileBench(cmd, set, changes, strings.TrimSuffix(out, ".txt")+"-profiles", flags); err != nil {
-			return err
-		}
-	}
-	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)
+	return m.measure(cmd, lab.Conductor{SetUpPatience: flags.patience, BatchPatience: flags.patience}, func(whole bool) error {
+		return printBench(cmd, m.rec, set, flags, limits, whole)
+	})
 }
 
-// beginBench returns what to measure, the record, and the record's file.
-func beginBench(cmd *cobra.Command, set *bench.Set, packages, said []string, flags benchFlags, resumed *benchRun) ([]lab.Entry, *record.Record, string, error) {
-	if resumed == nil {
-		plan := lab.NewPlan(set.Entries, flags.budget)
-		rec, out, err := newRun(plan, record.Run{
-			Patterns: flags.arguments(cmd, packages), Vary: set.Vary, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
-		}, flags.out, "bench-")
-		if err != nil {
-			return nil, nil, "", err
+// toMeasure is a run, a new one or one to go on with, or with --count what was counted before. Of
+// the latter it takes the flags and packages.
+func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *verdict.CountedRun, err error) {
+	var kept []string
+	m = new(measurement)
+	switch {
+	case flags.resume == "":
+	case flags.count:
+		if counted, err = loadCounts(flags.resume); err == nil {
+			flags.vary, kept = counted.Vary, counted.Arguments
+			err = flags.gateable(flags.resume)
 		}
-		if len(set.Entries) > 0 {
-			say(cmd, "%s", plan.Describe(flags.budget))
+	default:
+		if m, err = flags.unfinished(cmd); err == nil {
+			kept = m.rec.Run.Patterns
 		}
-		rec.Run.Warnings = said
-		if set.Go != "" { // not known of binaries
-			rec.Machine.Go, rec.Run.Modules = set.Go, set.Modules
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, argument := range kept {
+		flag, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		if !isFlag || !strings.HasPrefix(argument, "-") {
+			*packages = append(*packages, argument)
+		} else if err := cmd.Flags().Set(flag, value); err != nil {
+			return nil, nil, fmt.Errorf("%s: %s: %w", flags.resume, argument, err)
 		}
-		return plan.All(), rec, out, nil
 	}
-	rec := resumed.rec
-	machine := record.ThisMachine(0)
-	machine.Go = cmp.Or(set.Go, machine.Go)
-	entries, err := lab.Resume(rec, set.Entries, machine, resumed.budget)
-	if err == nil {
-		err = record.Reserve(resumed.name)
+	if len(*packages) == 0 {
+		*packages = []string{"."}
 	}
-	if err == nil {
-		say(cmd, "resuming %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
-	}
-	return entries, rec, resumed.name, err
+	return m, counted, nil
 }
 
 func listBench(cmd *cobra.Command, set *bench.Set) error {
@@ -337,73 +271,27 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 	return nil
 }
 
-func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
-	form := flags.form(cmd)
-	switch {
-	case flags.column != "" && !flags.JSON:
-		if !flags.Markdown {
-			for _, note := range notes {
-				say(cmd, "not compared: %s", note)
-			}
-		}
-		return report.Record(cmd.OutOrStdout(), rec, nil, form)
-	case flags.JSON && changes != nil:
-		changes.Warnings = append(changes.Warnings, notes...)
-	}
-	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, form)
-}
-
-// mostProfiled is how many benchmarks are profiled. Each takes about 10 s.
-const mostProfiled = 10
-
-// profileBench profiles the benchmarks that changed, the most important first, and prints which
-// functions moved.
-func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
-	profiled := 0
-	for _, r := range changes.Rows {
-		if !report.BenchChanged(r) {
-			continue
-		}
-		if profiled++; profiled > mostProfiled {
-			say(cmd, "more than %d benchmarks changed: the others are not profiled, -bench selects them", mostProfiled)
-			break
-		}
-		slower := time.Duration(max(r.Old.NSOp.Value, r.New.NSOp.Value))
-		p, err := set.Profile(cmd.Context(), r.New.Row.Case, slower, folder)
-		if cmd.Context().Err() != nil {
-			return lab.ErrInterrupted
-		} else if err != nil {
-			say(cmd, "%v", err)
-			continue
-		}
+// printBench prints what was measured, and for a whole run returns its status.
+func printBench(cmd *cobra.Command, rec *record.Record, set *bench.Set, flags *benchFlags, limits verdict.Thresholds, whole bool) error {
+	var changes *verdict.Changes
+	if verdict.IsAgainst(rec) {
+		changes = verdict.ComparePaired(rec, limits)
+		changes.Lost = len(set.Lost) > 0
 		if flags.JSON {
-			say(cmd, "profiles saved as %s and %s", p.Old, p.New)
-		} else {
-			err = p.Print(cmd.OutOrStdout(), flags.form(cmd))
-		}
-		if err != nil {
-			return err
+			changes.Warnings = append(changes.Warnings, set.Notes...)
 		}
 	}
-	if profiled == 0 {
-		say(cmd, "nothing changed, and nothing is profiled")
+	if err := report.Bench(cmd.OutOrStdout(), rec, changes, set.Notes, flags.form(cmd)); err != nil || !whole {
+		return err
 	}
-	return nil
-}
-
-// noAnswer is an error if a gate has no answer for what the new code has lost.
-func noAnswer(missing []string) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(missing, ", ")), "the lines above say why")
+	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)
 }
 
 // benchStatus returns the error that decides the exit code.
 func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, missing []string, gate bool) error {
 	inconclusive := gate && changes.Outcome() == verdict.Inconclusive
 	if len(rec.Blocks) == 0 && len(rec.Rows) > 0 && !inconclusive {
-		return errors.New("nothing was measured: the rows say why")
+		return errNothing
 	}
 	lost := 0
 	for i := range rec.Rows {
@@ -411,17 +299,15 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 			lost++
 		}
 	}
-	switch {
-	case gate:
-	case lost+len(missing) > 0:
+	if !gate && lost+len(missing) > 0 {
 		return errFailedRow
-	default:
+	} else if !gate {
 		return nil
 	}
-	if err := cmp.Or(answers(cmd, changes), noAnswer(missing)); err != nil {
+	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	if err := gateStatus(changes.Outcome()); err != nil {
+	if err := gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary); err != nil {
 		return err
 	}
 	if lost > 0 {

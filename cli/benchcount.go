@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,14 +35,14 @@ func loadCounts(name string) (*verdict.CountedRun, error) {
 
 // countBench counts the instructions of the set's benchmarks, and gates those alone. The run's
 // record is saved after each; resumed is nil for a new one.
-func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun, limits verdict.Thresholds) (err error) {
-	run := &verdict.CountedRun{Arguments: flags.arguments(cmd, packages), Vary: set.Vary, Programs: set.Programs()}
+func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *benchFlags, resumed *verdict.CountedRun, limits verdict.Thresholds) (err error) {
+	run := &verdict.CountedRun{Arguments: arguments, Vary: set.Text(), Programs: set.Programs()}
 	out := flags.out
 	switch {
-	case resumed != nil && resumed.counts.Programs != run.Programs:
-		return fmt.Errorf("resume: %s was counted of other programs than are built now", resumed.name)
+	case resumed != nil && resumed.Programs != run.Programs:
+		return fmt.Errorf("resume: %s was counted of other programs than are built now", flags.resume)
 	case resumed != nil:
-		run, out = resumed.counts, resumed.name
+		run, out = resumed, flags.resume
 	case out == "":
 		if err := hideRuns(); err != nil {
 			return err
@@ -75,7 +74,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		return err
 	}
 	if flags.gate {
-		return cmp.Or(noAnswer(set.Lost), gateStatus(run.Outcome))
+		return gateStatus(cmd, run.Outcome, set.Lost, run.Vary)
 	}
 	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -172,7 +171,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 		if err != nil {
 			r.Fatal(err)
 		}
-		b, _, err := buildLayouts(r.Context(), &bench.Side{Source: source}, build.Target{Package: "./cmd/postage"}, layouts)
+		b, err := (&build.Side{Source: source}).Build(r.Context(), build.Target{Package: "./cmd/postage"}, layouts, "worker")
 		if err != nil {
 			r.Fatal(err)
 		}

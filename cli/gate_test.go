@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,6 +53,15 @@ func gated(seed uint64, blocks int, slower float64) *record.Record {
 }
 
 const gatedRow = "Encode/msg=0/op=encode/codec=c"
+
+// Whatever a pattern has in it, the shell has the same within the line for git bisect.
+func TestQuoted(t *testing.T) {
+	for _, word := range []string{"./...", "--bench=^(A|B)$/it's", "a \"b\" `c` $HOME \\d"} {
+		if got, err := exec.Command("sh", "-c", "sh -c 'printf %s "+quoted(word)+"'").Output(); err != nil || string(got) != word {
+			t.Errorf("%s: %q, %v", word, got, err)
+		}
+	}
+}
 
 // A gate says by its exit code what it found, and never exits with 0 if there is no answer.
 func TestGateExitCodes(t *testing.T) {
@@ -200,7 +210,7 @@ func TestGateOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = postage.printRun(run, rec, &runFlags{formFlags: formFlags{report.Form{JSON: true}}, gate: true})
+	err = postage.printRun(run, rec, &runFlags{measureFlags: measureFlags{formFlags: formFlags{report.Form{JSON: true}}}}, true)
 	if status := exitStatus(0); err == nil || errors.As(err, &status) {
 		t.Errorf("a lost row: %v, want an error that is no exit status", err)
 	}

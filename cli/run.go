@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +8,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"postage/internal/bench"
 	"postage/internal/build"
-	"postage/internal/proc"
 	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -27,45 +22,38 @@ import (
 
 // runFlags are the flags of `postage run`.
 type runFlags struct {
-	formFlags
-	sideFlags
+	measureFlags
 	worldFlags
-	budget    time.Duration
-	precision percent
-	seed      uint64
-	out       string
-	layouts   int
-	resume    string
-	gate      bool
-	list      bool
 }
 
 // printRun prints the record in the form that was asked for, and beneath it, but for JSON, how it
 // compares with the revision that it was against. With --gate that decides the exit status.
-func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags) error {
+func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, gated bool) error {
 	form := f.form(cmd)
-	if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) {
+	if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) || f.JSON && !gated {
 		return err
 	}
 	changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
-	switch {
-	case f.gate && f.JSON:
-		return cmp.Or(answers(cmd, changes), gateStatus(changes.Outcome()))
-	case f.JSON:
-		return nil
+	if !f.JSON {
+		fmt.Fprintln(cmd.OutOrStdout())
 	}
-	fmt.Fprintln(cmd.OutOrStdout())
-	if f.gate {
+	switch {
+	case !gated:
+		return report.Changes(cmd.OutOrStdout(), changes, form)
+	case !f.JSON:
 		return gate(cmd, changes, form, "")
 	}
-	return report.Changes(cmd.OutOrStdout(), changes, form)
+	if err := answers(cmd, changes); err != nil {
+		return err
+	}
+	return gateStatus(cmd, changes.Outcome(), nil, rec.Run.Vary)
 }
 
 // firstLookBudget is how long a first look takes.
 const firstLookBudget = 90 * time.Second
 
 func (p program) runCommand() *cobra.Command {
-	flags := runFlags{precision: 0.01}
+	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run [PATTERN...]",
 		Short: "Measure, and print a table",
@@ -91,21 +79,14 @@ interrupted.`,
   postage run --resume .postage/runs/latest`),
 		ValidArgsFunction: p.completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.runRun(cmd, args, flags)
+			return p.runRun(cmd, args, &flags)
 		},
 	}
+	flags.measureFlags.register(cmd, layoutsOfAGate)
 	f := cmd.Flags()
-	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take; of a first look "+firstLookBudget.String()+", unless given")
-	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
-	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
-	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
-	flags.sideFlags.register(cmd)
-	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that each of two sides is built and measured in; 1 for the linker's default")
-	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
+	f.Lookup("budget").Usage += "; of a first look " + firstLookBudget.String() + ", unless given"
+	f.Lookup("resume").Usage += "; repeat the flags or variables that name your own servers"
 	flags.worldFlags.register(cmd)
-	f.BoolVar(&flags.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
-	flags.formFlags.register(cmd)
-	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
@@ -120,193 +101,83 @@ func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err
 	}
-	switch {
-	case flags.budget <= 0:
-		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
-	case flags.layouts < 1:
-		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
-	case flags.gate && flags.one() && flags.resume == "":
-		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || slices.ContainsFunc([]string{"seed", "cpu", "heap", "gogc", "precision"}, cmd.Flags().Changed)):
-		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --vary, --layouts, --seed, --cpu, --heap, --gogc or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
-	case !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
+	if err := flags.measureFlags.check(cmd, patterns, "cpu", "heap", "gogc"); err != nil {
+		return err
+	}
+	if !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }) {
 		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
 	return nil
 }
 
-func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
-	if err := p.checkRun(cmd, patterns, &flags); err != nil {
+func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) (err error) {
+	if err := p.checkRun(cmd, patterns, flags); err != nil {
 		return err
 	}
-	vary, err := flags.variation()
+	m, entries, err := p.toRun(cmd, patterns, flags)
 	if err != nil {
 		return err
 	}
+	var sides *build.Sides // nil where this program is measured
+	if !flags.one() && !flags.list {
+		if sides, entries, err = flags.buildSides(cmd, entries); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, sides.Close()) }()
+	}
+	if flags.list {
+		plan := lab.NewPlan(entries, flags.budget)
+		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
+		return listText(cmd.OutOrStdout(), entries)
+	}
+	if err := flags.fits(entries); err != nil {
+		return err
+	}
+	if err := flags.begin(cmd, m, entries, sides, "", record.Run{Patterns: patterns, World: flags.world, GOMAXPROCS: flags.cpu}); err != nil {
+		return err
+	}
+	if !m.resumed {
+		sayCalibrations(cmd, m.entries, &m.rec.Machine)
+	} else if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
+		return err
+	}
+	return m.measure(cmd, lab.Conductor{}, func(whole bool) error {
+		if err := p.printRun(cmd, m.rec, flags, flags.gate && whole); err != nil {
+			return err
+		}
+		if whole && len(m.rec.Blocks) == 0 {
+			return errNothing
+		}
+		return nil
+	})
+}
+
+// toRun is a run, a new one or one to go on with, and the entries that it may measure.
+func (p program) toRun(cmd *cobra.Command, patterns []string, flags *runFlags) (*measurement, []lab.Entry, error) {
+	all, err := p.entries()
+	if err != nil {
+		return nil, nil, err
+	}
 	if flags.resume != "" {
-		return p.resumeRun(cmd, flags)
+		m, err := flags.unfinished(cmd)
+		return m, all, err
 	}
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget
 	}
-	if _, err := p.entries(); err != nil {
-		return err
-	}
 	entries, err := lab.Select(p.suites, patterns)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if entries, err = p.choose(cmd, entries, lab.Choice{Patterns: patterns, Budget: flags.budget}); err != nil {
-		return err
-	}
-	var both sides
-	measured := "" // the commit, where it is not this program's
-	if !flags.one() && !flags.list {
-		if both, err = buildSides(cmd, vary, flags.layouts); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, both.close()) }()
-		entries, measured = lab.Against(entries, both.old, both.now), both.now.Commit
-	}
-	plan := lab.NewPlan(entries, flags.budget)
-	if flags.list {
-		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
-		return listText(cmd.OutOrStdout(), entries)
-	}
-	if err := flags.fits(&plan); err != nil {
-		return err
-	}
-	rec, out, err := newRun(plan, record.Run{
-		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, World: flags.world, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
-		Vary: both.vary, Warnings: both.told,
-	}, flags.out, "")
-	if err != nil {
-		return err
-	}
-	say(cmd, "%s", plan.Describe(flags.budget))
-	rec.Machine.Go = cmp.Or(both.release, rec.Machine.Go)
-	return p.measure(cmd, plan.All(), rec, out, &flags)
+	entries, err = p.choose(cmd, entries, lab.Choice{Patterns: patterns, Budget: flags.budget})
+	return new(measurement), entries, err
 }
 
-// unfinished is the record of a run to continue, its file, and for how long.
-func unfinished(cmd *cobra.Command, file string, given time.Duration) (name string, rec *record.Record, budget time.Duration, err error) {
-	// The record that "latest" points at is written to, not the link.
-	if name, err = filepath.EvalSymlinks(file); err != nil {
-		return "", nil, 0, fmt.Errorf("--resume: %w", err)
+// tell says each of some lines.
+func tell(cmd *cobra.Command, lines []string) {
+	for _, line := range lines {
+		say(cmd, "%s", line)
 	}
-	if rec, err = record.Load(name); err != nil {
-		return "", nil, 0, err
-	}
-	budget = rec.Run.Budget - rec.Run.Elapsed
-	if cmd.Flags().Changed("budget") {
-		budget = given
-	} else if rec.Run.Complete {
-		return "", nil, 0, hinted(fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further")
-	}
-	return name, rec, max(budget, 0), nil
-}
-
-// resumeRun continues a run that was not completed.
-func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
-	name, rec, budget, err := unfinished(cmd, flags.resume, flags.budget)
-	if err != nil {
-		return err
-	}
-	if isBench(rec) {
-		return hinted(fmt.Errorf("%s is a record of `postage bench`", name), "postage bench --resume "+flags.resume)
-	}
-	if flags.gate && !verdict.IsAgainst(rec) {
-		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run: `postage run --against main --gate`")
-	}
-	all, machine := lab.Entries(p.suites), record.ThisMachine(0)
-	if rec.Run.Vary != "" {
-		vary, wrong := bench.ParseVariation(rec.Run.Vary)
-		if wrong != nil {
-			return fmt.Errorf("%s: %w", name, wrong)
-		}
-		both, wrong := buildSides(cmd, vary, max(1, rec.Run.Layouts))
-		if wrong != nil {
-			return wrong
-		}
-		defer func() { err = errors.Join(err, both.close()) }()
-		all, machine.Go = lab.Against(all, both.old, both.now), both.release
-	}
-	entries, err := lab.Resume(rec, all, machine, budget)
-	if err != nil {
-		return err
-	}
-	if entries, err = p.choose(cmd, entries, lab.Choice{Patterns: rec.Run.Patterns, Resumed: true}); err != nil {
-		return err
-	}
-	if err := record.Reserve(name); err != nil {
-		return err
-	}
-	say(cmd, "resuming %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
-	return p.measure(cmd, entries, rec, name, &flags)
-}
-
-// measure runs the conductor, saves the record and prints it; of an interrupted run, what was
-// finished.
-func (p program) measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, flags *runFlags) error {
-	if err := conduct(cmd, lab.Conductor{}, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
-		return err
-	} else if err != nil {
-		say(cmd, "interrupted; to resume: postage run --resume %s%s", out, again(cmd))
-		return errors.Join(err, p.printRun(cmd, rec, flags))
-	}
-	pointLatest(out)
-	say(cmd, "record saved as %s", out)
-	if err := p.printRun(cmd, rec, flags); err != nil {
-		return err
-	}
-	if len(rec.Blocks) == 0 {
-		return errors.New("nothing was measured: the rows say why")
-	}
-	return nil
-}
-
-// newRun makes the record of a run that is about to begin, and room for it in the file out;
-// for "" in one of its own, whose name begins with prefix.
-func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
-	started := time.Now()
-	if out == "" {
-		if err := hideRuns(); err != nil {
-			return nil, "", err
-		}
-		out = newRecordName(prefix, started)
-	}
-	if err := record.Reserve(out); err != nil {
-		return nil, "", err
-	}
-	run.Started = started.UTC().Truncate(time.Second)
-	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
-}
-
-// conduct has the conductor measure, with workers started with the arguments, and shows its
-// progress on standard error: of a calibration, on a terminal only. Services that the entries need
-// run meanwhile.
-func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
-	if conductor.Command, err = proc.Self(append([]string{"worker"}, arguments...)...); err != nil {
-		return err
-	}
-	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
-	defer func() { err = errors.Join(err, stop()) }()
-	view := newView(cmd.ErrOrStderr())
-	defer view.erase()
-	calibrates := len(rec.Rows) > 0 && rec.Rows[0].Stage == lab.CalibrationStage // hundreds of cases
-	conductor.Environment = environment
-	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
-	conductor.Observe = func(s lab.Status) {
-		switch {
-		case s.Finished && calibrates:
-		case s.Note == "":
-			view.observe(s)
-		default:
-			view.erase()
-			say(cmd, "%s", s.Note)
-		}
-	}
-	return conductor.Run(cmd.Context(), entries, rec)
 }
 
 // say tells the user something that is not the result.
@@ -350,25 +221,4 @@ func commit(ctx context.Context) string {
 		return ""
 	}
 	return source.Commit
-}
-
-// percent is a flag such as "1%" or "0.01".
-type percent float64
-
-func (p *percent) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 4, 64) + "%" }
-func (p *percent) Type() string   { return "percent" }
-func (p *percent) Set(s string) error {
-	number, isPercent := strings.CutSuffix(s, "%")
-	value, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return errors.New("want a percentage such as 1%")
-	}
-	if isPercent {
-		value /= 100
-	}
-	if !(value > 0 && value < 1) {
-		return errors.New("want a percentage above 0% and below 100%")
-	}
-	*p = percent(value)
-	return nil
 }

@@ -50,21 +50,15 @@ func (p program) addFlags(cmd *cobra.Command) error {
 // ofSuite marks the flags that suites have added.
 const ofSuite = "suite"
 
-// suiteFlags are the suites' flags that a command was given, or all of them, each formatted by
-// write.
-func suiteFlags(cmd *cobra.Command, all bool, write func(*pflag.Flag) string) []string {
-	var text []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[ofSuite] != nil && (all || f.Changed) {
-			text = append(text, write(f))
+// again lists the flags to repeat when a run is resumed: the record does not name its servers.
+func again(cmd *cobra.Command) string {
+	text := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Annotations[ofSuite] != nil {
+			text += " --" + f.Name + " " + f.Value.String()
 		}
 	})
 	return text
-}
-
-// again lists the flags to repeat when a run is resumed: the record does not name its servers.
-func again(cmd *cobra.Command) string {
-	return strings.Join(suiteFlags(cmd, false, func(f *pflag.Flag) string { return " --" + f.Name + " " + f.Value.String() }), "")
 }
 
 // choose has each suite look at its part of what is to be measured.

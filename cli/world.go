@@ -56,14 +56,14 @@ func (f *worldFlags) parse(cmd *cobra.Command) error {
 	return nil
 }
 
-// fits finds out whether a plan can be measured in the world. The workers of a case are all there
+// fits finds out whether entries can be measured in the world. The workers of a case are all there
 // at a time.
-func (f *worldFlags) fits(plan *lab.Plan) error {
+func (f *worldFlags) fits(entries []lab.Entry) error {
 	if f.world == nil {
 		return nil
 	}
 	workers, most := map[string]int{}, ""
-	for _, e := range plan.All() {
+	for _, e := range entries {
 		if cmp.Or(e.Case.Value, record.ValueCost) == record.ValueCost && e.Contender.NotPossible == "" {
 			if workers[e.Case.Name]++; workers[e.Case.Name] > workers[most] {
 				most = e.Case.Name

@@ -15,33 +15,24 @@ import (
 
 	"postage/internal/build"
 	"postage/internal/proc"
+	"postage/lab"
 )
 
 // Binary is a package's test binary, built in one layout or several.
 type Binary struct {
+	*lab.Build
 	Package Package
-	Layouts []string // files
-	// Plain says why the binary has no hook, so that each batch is a process. It is "" if the
-	// binary has one.
-	Plain string
-	// Environment is what its processes have beside this one's: "GOGC=400".
-	Environment []string
-	counter     func() (*os.File, error) // see proc.Command
+	counter func() (*os.File, error) // see proc.Command
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
-func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
+func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Binary, error) {
 	b := &Binary{Package: p, counter: proc.InheritedInstructions}
-	var flags []string
-	over, err := overlay(ctx, source)
-	if errors.Is(err, errNoHook) {
-		b.Plain = err.Error()
-	} else if err != nil {
+	over, err := overlay(ctx, side.Source)
+	if err != nil {
 		return nil, err
-	} else {
-		flags = []string{"-overlay=" + over}
 	}
-	b.Layouts, err = source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: flags}, layouts)
+	b.Build, err = side.Build(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
 	return b, err
 }
 
@@ -56,7 +47,7 @@ func arguments(pattern string, n, cpu int) []string {
 
 // command returns what starts one layout with one benchmark.
 func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args, environment []string) {
-	return append([]string{b.Layouts[layout]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
+	return append([]string{b.Commands[layout][0]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
 }
 
 // Benchmark is a benchmark that was found by running it once.
@@ -81,30 +72,24 @@ func (b *Benchmark) pattern() string {
 }
 
 // verdictLine is the line that package testing prints about a benchmark that failed.
-var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- FAIL: (\S+)$`)
+var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- FAIL: \S+$`)
 
-// outcomes returns the benchmarks that failed by a process's output, and why: the last line that
-// each logged, which follow.
-func outcomes(said string) (all []Benchmark) {
-	open := false
+// why returns what the output of a process that ended says about the reason: the last line that
+// the last benchmark that failed logged.
+func why(said string) string {
+	reason, open := "", false
 	for line := range strings.Lines(said) {
-		m := verdictLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		switch {
-		case m != nil:
-			all, open = append(all, Benchmark{Name: m[1], Failed: stopReason(true, "")}), true
+		case verdictLine.MatchString(strings.TrimRight(line, "\r\n")):
+			reason, open = stopReason(true, ""), true
 		case !strings.HasPrefix(line, "    "):
 			open = false
 		case open:
-			all[len(all)-1].Failed = stopReason(true, line)
+			reason = stopReason(true, line)
 		}
 	}
-	return all
-}
-
-// why returns what the output of a process that ended says about the reason.
-func why(said string) string {
-	if all := outcomes(said); len(all) > 0 {
-		return all[len(all)-1].Failed
+	if reason != "" {
+		return reason
 	}
 	return crash(said)
 }
@@ -174,9 +159,6 @@ func stopReason(failed bool, logged string) string {
 }
 
 func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
-	if b.Plain != "" {
-		return b.listPlain(ctx, top, pattern, patience)
-	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	arguments, environment := b.command(0, pattern, 0, "list")

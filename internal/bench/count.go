@@ -259,9 +259,6 @@ type process struct {
 
 // count runs the benchmark once under Valgrind.
 func (h *half) count(ctx context.Context, valgrind, mode string, of sizes, flags ...string) (p process, err error) {
-	if h.binary.Plain != "" {
-		return p, errors.New("its instructions cannot be counted: " + h.binary.Plain)
-	}
 	folder, err := os.MkdirTemp("", "postage-count-")
 	if err != nil {
 		return p, err

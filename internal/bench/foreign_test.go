@@ -196,26 +196,9 @@ func BenchmarkEndsLater(b *testing.B) {
 `,
 	})
 	t.Setenv("GOWORK", "off")
-	want := []string{"m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:33: not today",
+	g.want(g.cases(g.found("", Options{})), "m/Ends/panics its process ended (exit status 2): panic: ouch", "m/Ends/skips it skips: m_test.go:33: not today",
 		"m/EndsLater/fails it fails: m_test.go:49: two", "m/EndsLater/panics its process ended (exit status 2): panic: ouch",
-		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:15: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:14: not today", "m/Prints", "m/Verbose"}
-	g.want(g.cases(g.found("", Options{})), want...)
-	// Without the hook a process prints no skips.
-	want = slices.DeleteFunc(want, func(one string) bool { return strings.Contains(one, " it skips") })
-	for i := range want {
-		want[i] = "binary" + want[i][1:]
-		if before, after, ends := strings.Cut(want[i], "/panics"); ends {
-			want[i] = before + after // nor which one runs
-		}
-	}
-	slices.Sort(want)
-	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
-		t.Fatal(text, err)
-	}
-	for _, cpus := range []int{1, 2} {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cpus))
-		g.want(g.cases(g.found("", Options{New: filepath.Join(g.folder, "m.test")})), want...)
-	}
+		"m/Names it fails", "m/Names/fails-2 it fails: m_test.go:15: two", "m/Names/size-16", "m/Names/utf", "m/Names/utf-8 it skips: m_test.go:14: not today", "m/Prints", "m/Verbose")
 }
 
 // A package that only the new side has is new where it is named, too; one that has gone is missed
@@ -265,7 +248,7 @@ func BenchmarkOnly(b *testing.B) {}
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := Build(t.Context(), source, packages[0], 1)
+	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +311,7 @@ func TestLost(t *testing.T) {
 }
 
 // againstHEAD compares the working tree with what is committed.
-var againstHEAD = Variation{Values: []string{"HEAD", ""}}
+var againstHEAD = build.Variation{Values: []string{"HEAD", ""}}
 
 // sides are the cases of a comparison with HEAD, and why either side cannot be measured.
 func (g *ground) sides(below string) (all []string) {
@@ -409,14 +392,11 @@ func TestBuiltFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; !slices.Equal(set.Told, []string{want}) {
-		t.Errorf("got %q, want %q", set.Told, want)
+	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; !slices.Equal(set.Told(), []string{want}) {
+		t.Errorf("got %q, want %q", set.Told(), want)
 	}
-	if set.Go != runtime.Version() || set.Modules["example.org/lib"] != "./two" {
-		t.Errorf("built with %q of %v", set.Go, set.Modules)
-	}
-	if got, want := differences(map[string]string{"go": "go1.24.1", "a": "v1"}, map[string]string{"go": "go1.26.8", "b": "v2"}), "a v1 → none, b none → v2, go go1.24.1 → go1.26.8"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	if now := set.Now().Versions; now["go"] != runtime.Version() || now["example.org/lib"] != "./two" {
+		t.Errorf("built from %v", now)
 	}
 }
 
@@ -454,7 +434,11 @@ func TestSameCode(t *testing.T) {
 	} {
 		g.write(of.changes)
 		o := &Options{Folder: g.folder, Patterns: []string{"./..."}, Bench: ".", Vary: againstHEAD}
-		set := &Set{}
+		opened, err := o.Vary.Open(t.Context(), o.Folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := &Set{Sides: opened}
 		sides, err := set.find(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -115,7 +115,7 @@ func binaryOf(t *testing.T, text string) *Binary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := Build(t.Context(), source, packages[0], 1)
+	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

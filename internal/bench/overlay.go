@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -34,15 +33,12 @@ func patched(source string) (string, error) {
 	for _, method := range renamed {
 		before, after := "\nfunc (b *B) "+method+"(", "\nfunc (b *B) postage"+strings.ToUpper(method[:1])+method[1:]+"("
 		if strings.Count(source, before) != 1 {
-			return "", fmt.Errorf("%w: package testing of this Go release has no method %s of B where one is expected", errNoHook, method)
+			return "", fmt.Errorf("postage bench does not know the package testing of this Go release: it has no method %s of B where one is expected", method)
 		}
 		source = strings.Replace(source, before, after, 1)
 	}
 	return strings.Replace(source, "\n\truntime.GC()\n", "\n\tpostageGC()\n", 1), nil
 }
-
-// errNoHook says that a Go release's package testing cannot be extended.
-var errNoHook = errors.New("no hook")
 
 // overlay writes the file for go build's -overlay into the user's cache, for the Go release that
 // builds a source, and returns its path. The file is the same each time, so that builds

@@ -15,14 +15,6 @@ import (
 	"postage/internal/build"
 )
 
-// inputs is all that determines the test binaries of a side.
-type inputs struct {
-	// sums are by test binary ("example.org/m.test") a digest of what it is compiled from: equal
-	// ones are of the same code. What cannot be known to be has the folder in it, which differs.
-	sums     map[string]string
-	versions map[string]string // of modules by path, and of "go"
-}
-
 // unseen are settings by which the go command reads what is not in a package's list of files.
 var unseen = regexp.MustCompile(`-(overlay|pgo|modfile|toolexec)\b`)
 
@@ -46,8 +38,10 @@ type module struct {
 	Replace                       *module
 }
 
-// inputsOf reads what the packages' tests are compiled from. It builds nothing.
-func inputsOf(ctx context.Context, source *build.Source, packages []Package) (*inputs, error) {
+// inputsOf reads what the packages' tests are compiled from: a digest by test binary
+// ("example.org/m.test"), and the versions of modules by path, and of "go". Equal digests mean the
+// same code; what cannot be known to be has the folder in it, which differs. It builds nothing.
+func inputsOf(ctx context.Context, source *build.Source, packages []Package) (sums, versions map[string]string, err error) {
 	var paths []string
 	for _, p := range packages {
 		paths = append(paths, p.Path)
@@ -55,24 +49,24 @@ func inputsOf(ctx context.Context, source *build.Source, packages []Package) (*i
 	const fields = "-json=ImportPath,Dir,DefaultGODEBUG,Standard,Incomplete,Module,Deps,GoFiles,SFiles,HFiles,EmbedFiles,CgoFiles,SwigFiles,SwigCXXFiles,SysoFiles"
 	environment, err := source.Output(ctx, "go", "env", "GOVERSION", "GOROOT", "GOFLAGS", "GOMODCACHE")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	facts := strings.Split(environment+"\n\n\n", "\n")
-	in := &inputs{sums: map[string]string{}, versions: map[string]string{"go": facts[0]}}
+	sums, versions = map[string]string{}, map[string]string{"go": facts[0]}
 	all, err := goList(ctx, source, paths, "-test", "-deps", fields)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var tests []listed
 	own := map[string]string{}
 	for _, p := range all {
 		if m := p.Module; m != nil && (m.Version != "" || m.Replace != nil) {
-			in.versions[m.Path] = m.Version
+			versions[m.Path] = m.Version
 			if m.Replace != nil {
-				in.versions[m.Path] = strings.TrimSpace(m.Replace.Path + " " + m.Replace.Version)
+				versions[m.Path] = strings.TrimSpace(m.Replace.Path + " " + m.Replace.Version)
 			}
 		}
-		own[p.ImportPath] = p.sum(facts[3], in.versions)
+		own[p.ImportPath] = p.sum(facts[3], versions)
 		if strings.HasSuffix(p.ImportPath, ".test") {
 			tests = append(tests, p)
 		}
@@ -86,9 +80,9 @@ func inputsOf(ctx context.Context, source *build.Source, packages []Package) (*i
 		if unseen.MatchString(facts[2]) {
 			fmt.Fprintln(h, p.Dir)
 		}
-		in.sums[p.ImportPath] = fmt.Sprintf("%x", h.Sum(nil))
+		sums[p.ImportPath] = fmt.Sprintf("%x", h.Sum(nil))
 	}
-	return in, nil
+	return sums, versions, nil
 }
 
 // sum is a digest of a package's own source: by its version, if it is in Go or the module cache.

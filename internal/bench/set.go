@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"postage/internal/build"
 	"postage/lab"
 	"postage/record"
 )
@@ -25,19 +25,15 @@ const Proof = "none, a Go benchmark"
 
 // Options say what to measure.
 type Options struct {
-	Folder   string    // where the go command runs
-	Patterns []string  // packages
-	Bench    string    // regular expression, as go test -bench takes it
-	Vary     Variation // what the sides differ in; one side without values
-	Old, New string    // two prebuilt test binaries to compare, instead of packages; "" for none
-	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
-	// are compared with Baseline, which is one of them, in one case each. "" is for none.
-	Column, Baseline string
-	All              bool  // packages too whose code is the same on all sides
-	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
-	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
-	Patience         time.Duration
-	Say              func(format string, a ...any) // called with what is being done
+	Folder   string          // where the go command runs
+	Patterns []string        // packages
+	Bench    string          // regular expression, as go test -bench takes it
+	Vary     build.Variation // what the sides differ in; one side without values
+	All      bool            // packages too whose code is the same on all sides
+	CPUs     []int           // values of GOMAXPROCS to run each benchmark with; empty for the current one
+	Layouts  int             // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
+	Patience time.Duration
+	Say      func(format string, a ...any) // called with what is being done
 }
 
 // Set has the benchmarks that were found, ready to be measured.
@@ -49,57 +45,51 @@ type Set struct {
 	// Lost names what the new side cannot be measured of: a package that does not build there, and
 	// beside an old side a benchmark that fails or is not reached on the new one only.
 	Lost []string
-	// Commit is the new side's, and Vary what --vary takes for the sides.
-	Commit string
-	Vary   string
-	// Go is the release that the new side was built with, Modules the versions of the modules that
-	// it was built from, by path, and Told what each side is and where they differ.
-	Go      string
-	Modules map[string]string
-	Told    []string
+	// Sides are what the benchmarks are built from; Close removes it.
+	*build.Sides
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
-	Same   string
-	opened []Side
-	cases  []string
-	pairs  map[string]pair // by case; the old half has no binary where there is one side
+	Same  string
+	cases []string
+	pairs map[string]pair // by case; the old half has no binary where there is one side
 }
 
-// Close removes what was built and checked out, except for what is cached.
-func (s *Set) Close() error { return Close(s.opened) }
+// pair is a benchmark on both sides.
+type pair struct{ now, old half }
+
+type half struct {
+	binary *Binary
+	of     Benchmark
+}
 
 // side is the built code of one side.
 type side struct {
-	Side
+	*build.Side
 	packages   []Package
-	in         *inputs
+	sums       map[string]string  // by test binary, see inputsOf
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
-	commit     string           // what stands for that of a prebuilt binary, which has no source
 }
 
 // New finds the benchmarks, builds them, and runs each once.
 func New(ctx context.Context, o Options) (set *Set, err error) {
+	if _, err := parseSelection(o.Bench); err != nil {
+		return nil, err
+	}
 	set = &Set{pairs: map[string]pair{}}
+	if set.Sides, err = o.Vary.Open(ctx, o.Folder); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, set.Close())
 			set = nil
 		}
 	}()
-	if _, err := parseSelection(o.Bench); err != nil {
-		return set, err
-	}
-	var sides []*side
-	if o.New != "" {
-		sides, err = o.prebuiltSides(ctx)
-	} else {
-		sides, err = set.built(ctx, &o)
-	}
+	sides, err := set.built(ctx, &o)
 	if err != nil {
 		return set, err
 	}
-	alike(sides)
 	if len(sides) == 1 {
 		set.join(o, sides[0], nil, "")
 	}
@@ -117,42 +107,20 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	return set, nil
 }
 
-// alike has a package's binaries measured alike: where one has no hook, none is used.
-func alike(sides []*side) {
-	plain := map[string]string{}
-	for range 2 {
-		for _, one := range sides {
-			for path, b := range one.binaries {
-				plain[path] = cmp.Or(plain[path], b.Plain)
-				b.Plain = plain[path]
-			}
-		}
-	}
-}
-
-// find opens the sides, and finds their packages and what these are compiled from.
+// find finds the sides' packages and what these are compiled from.
 func (s *Set) find(ctx context.Context, o *Options) (sides []*side, err error) {
-	vary := o.Vary
-	if len(vary.Values) == 0 {
-		vary.Values = []string{""}
-	}
-	if s.opened, err = vary.Open(ctx, o.Folder); err != nil {
-		return nil, err
-	}
-	var versions []map[string]string
-	for i, one := range s.opened {
+	for _, one := range s.All {
 		found := &side{Side: one, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
-		if i > 0 && one.Source == s.opened[0].Source {
-			found.packages, found.in = sides[0].packages, sides[0].in
-		} else if found.packages, err = Find(ctx, one.Source, o.Patterns, one.Revision != "" && i < len(s.opened)-1); err == nil {
-			found.in, err = inputsOf(ctx, one.Source, found.packages)
+		if len(sides) > 0 && one.Source == sides[0].Source {
+			found.packages, found.sums, one.Versions = sides[0].packages, sides[0].sums, sides[0].Versions
+		} else if found.packages, err = Find(ctx, one.Source, o.Patterns, one.Revision != "" && one != s.Now()); err == nil {
+			found.sums, one.Versions, err = inputsOf(ctx, one.Source, found.packages)
 		}
 		if err != nil {
-			return nil, vary.Wrap(vary.Values[i], err)
+			return nil, one.Wrap(err)
 		}
-		sides, versions = append(sides, found), append(versions, found.in.versions)
+		sides = append(sides, found)
 	}
-	s.Told, s.Vary = Told(s.opened, versions), o.Vary.Text(s.opened)
 	return sides, nil
 }
 
@@ -166,7 +134,7 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 	if len(now.packages) == 0 {
 		return nil, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
 	}
-	if len(sides) > 1 && o.Vary.versioned() && !o.All {
+	if len(sides) > 1 && o.Vary.OfCode() && !o.All {
 		s.Same = leaveSame(o, sides)
 	}
 	for _, one := range sides {
@@ -174,8 +142,6 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 			return nil, err
 		}
 	}
-	s.Commit, s.Go, s.Modules = now.Commit, now.in.versions["go"], maps.Clone(now.in.versions)
-	delete(s.Modules, "go")
 	return sides, nil
 }
 
@@ -185,8 +151,8 @@ func leaveSame(o *Options, sides []*side) string {
 	functions, same := 0, 0
 	old, now := sides[0], sides[len(sides)-1]
 	is := func(p Package) bool {
-		sum := old.in.sums[p.Path+".test"]
-		return sum != "" && !slices.ContainsFunc(sides, func(s *side) bool { return s.in.sums[p.Path+".test"] != sum })
+		sum := old.sums[p.Path+".test"]
+		return sum != "" && !slices.ContainsFunc(sides, func(s *side) bool { return s.sums[p.Path+".test"] != sum })
 	}
 	skipped, all := 0, len(now.packages)
 	for _, p := range now.packages {
@@ -216,9 +182,8 @@ func (o *Options) build(ctx context.Context, s *side) error {
 	}
 	for _, p := range s.packages {
 		o.Say("building the tests of %s at %s", p.Path, s.Label())
-		binary, err := Build(ctx, s.Source, p, o.Layouts)
+		binary, err := Build(ctx, s.Side, p, o.Layouts)
 		if err == nil {
-			binary.Environment = s.Environment
 			s.binaries[p.Path] = binary
 			s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
 		}
@@ -237,7 +202,7 @@ func (s *Set) Programs() string {
 	for _, name := range s.cases {
 		for _, one := range []half{s.pairs[name].old, s.pairs[name].now} {
 			if one.binary != nil {
-				fmt.Fprintln(h, name, lab.Digest(one.binary.Layouts[0]), one.binary.Environment)
+				fmt.Fprintln(h, name, lab.Digest(one.binary.Commands[0][0]), one.binary.Environment)
 			}
 		}
 	}
@@ -254,8 +219,6 @@ func (s *Set) join(o Options, now, old *side, of string) {
 			s.Lost = append(s.Lost, p.Path)
 		case old != nil && old.failed[p.Path] != nil:
 			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.Revision, old.Label()), p.Path, old.failed[p.Path])
-		case o.Column != "":
-			s.columns(o, now, p)
 		default:
 			for _, one := range now.benchmarks[p.Path] {
 				s.joinOne(o, now, old, p, &one, of)
@@ -312,12 +275,9 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 	for _, cpu := range cpus {
 		c := newCase(p, one, cpu, len(o.CPUs) > 0)
 		if of != "" {
-			c.Name, c.Doc = c.Name+"/"+inName.Replace(of), c.Doc+" "+of
+			c.Name, c.Doc = c.Name+"/"+build.InName(of), c.Doc+" "+of
 		}
-		if now.binaries[p.Path].Plain != "" {
-			c.Value = record.ValueWall
-		}
-		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one, cpu}}
+		s.cases, s.pairs[c.Name] = append(s.cases, c.Name), pair{now: half{now.binaries[p.Path], *one}}
 		e := now.entry(c, p, *one, cpu)
 		e.Role = record.RoleBaseline
 		s.Entries = append(s.Entries, e)
@@ -329,12 +289,9 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		e = old.entry(c, p, *was, cpu)
 		e.Role, e.Old = record.RoleContender, true
 		s.Entries = append(s.Entries, e)
-		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one, cpu}, half{old.binaries[p.Path], *was, cpu}}
+		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one}, half{old.binaries[p.Path], *was}}
 	}
 }
-
-// inName has what a part of a row's name cannot hold.
-var inName = strings.NewReplacer("/", ":", "=", ":", " ", "_")
 
 func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
 
@@ -369,23 +326,12 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry returns a benchmark's entry on this side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: s.InName(), Commit: s.commit}
-	if s.Source != nil {
-		built.Commit = s.Commit
-	}
-	for _, file := range b.Layouts {
-		built.Commands = append(built.Commands, []string{file})
-	}
-	return lab.Entry{Stage: Stage, Case: c, Build: built, Contender: lab.Contender{
+	return lab.Entry{Stage: Stage, Case: c, Build: b.Build, Contender: lab.Contender{
 		Name:        "code=new",
 		Checks:      Proof,
 		NotPossible: one.Failed,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
-			layout %= len(b.Layouts) // an old Go release has only one layout
-			if b.Plain != "" {
-				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
-			}
-			return b.start(&one, cpu, layout)
+			return b.start(&one, cpu, layout%len(b.Commands)) // an old Go release has only one layout
 		},
 	}}
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"archive/zip"
 	"errors"
 	"os"
 	"os/exec"
@@ -15,26 +14,6 @@ import (
 	"postage/lab"
 	"postage/record"
 )
-
-func TestParseVariation(t *testing.T) {
-	for text, want := range map[string]Variation{
-		"GOGC=100,400":                 {Name: "GOGC", Values: []string{"100", "400"}},
-		"GOEXPERIMENT=,nojsonv2":       {Name: "GOEXPERIMENT", Values: []string{"", "nojsonv2"}},
-		"-ldflags=-X a.b=c,-X a.b=d@e": {Name: "-ldflags", Values: []string{"-X a.b=c", "-X a.b=d@e"}},
-		"example.org/m@v1.2.3,v1.3.0":  {Name: "example.org/m", Values: []string{"v1.2.3", "v1.3.0"}, module: true},
-		"@main,@":                      {Values: []string{"main", ""}},
-		"@v1,@v2,@v3":                  {Values: []string{"v1", "v2", "v3"}},
-	} {
-		if got, err := ParseVariation(text); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v: want %+v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "GOGC", "GOGC=100", "=1,2", "-=1,2", "@main", "@main,v2", "example.org/m@v1"} {
-		if v, err := ParseVariation(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, v)
-		}
-	}
-}
 
 // A variable is set where the benchmark runs, a flag where it is built, and each side says what it
 // is.
@@ -50,7 +29,7 @@ func TestVary(t *testing.T) {
 		"OURS=a,b,c":    {"m/It/OURS:b it fails: m_test.go:9: b", "m/It/OURS:b it fails: m_test.go:9: a", "m/It/OURS:c it fails: m_test.go:9: c", "m/It/OURS:c it fails: m_test.go:9: a"},
 		"-tags=,purego": {"m/It it fails: m_test.go:9: pure", "m/It it fails: m_test.go:9:"},
 	} {
-		v, err := ParseVariation(text)
+		v, err := build.ParseVariation(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +46,8 @@ func TestVary(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if len(set.Told) != len(v.Values) || !strings.HasPrefix(set.Told[0], "old is "+v.label(v.Values[0])+": go1.") {
-			t.Errorf("%s: %q", text, set.Told)
+		if len(set.Told()) != len(v.Values) || !strings.HasPrefix(set.Told()[0], "old is "+v.Name+"="+v.Values[0]+": go1.") {
+			t.Errorf("%s: %q", text, set.Told())
 		}
 	}
 }
@@ -83,8 +62,8 @@ func TestVarySame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, label := range map[string]string{"@HEAD,@HEAD,@": shortCommit(head), "OURS=a,b,b": "OURS:b"} {
-		v, err := ParseVariation(text)
+	for text, label := range map[string]string{"@HEAD,@HEAD,@": head[:12], "OURS=a,b,b": "OURS:b"} {
+		v, err := build.ParseVariation(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +84,7 @@ func TestVaryToolchain(t *testing.T) {
 			for variable, value := range map[string]string{"GOWORK": "off", "GOPROXY": "off", "GOTOOLCHAIN": of.environment} {
 				t.Setenv(variable, value)
 			}
-			v, err := ParseVariation(of.vary)
+			v, err := build.ParseVariation(of.vary)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,122 +97,22 @@ func TestVaryToolchain(t *testing.T) {
 	}
 }
 
-// Where one side's release cannot be extended, both are measured alike: by a process a batch.
-func TestHookedOnBothSides(t *testing.T) {
-	for _, turn := range [][2]string{{"old", "now"}, {"now", "old"}} {
-		sides := map[string]*side{}
-		for name, why := range map[string]string{"old": "no hook", "now": ""} {
-			p := Package{Path: "m", Label: "m"}
-			sides[name] = &side{Side: Side{Name: name}, packages: []Package{p}, commit: name,
-				binaries:   map[string]*Binary{"m": {Package: p, Layouts: []string{name}, Plain: why}},
-				benchmarks: map[string][]Benchmark{"m": {{Name: "BenchmarkOne"}}}}
-		}
-		s := &Set{pairs: map[string]pair{}}
-		alike([]*side{sides[turn[0]], sides[turn[1]]})
-		s.join(Options{}, sides[turn[1]], sides[turn[0]], "")
-		for _, e := range s.Entries {
-			runner, err := e.Contender.Start(t.Context(), 0)
-			if _, alike := runner.(*plain); err != nil || !alike || e.Case.Value != record.ValueWall {
-				t.Errorf("%s in place of %s: %s is measured by %T, %v", turn[1], turn[0], e.Build.Name, runner, err)
-			}
-		}
-		if len(s.Entries) != 3 {
-			t.Errorf("%d entries", len(s.Entries))
-		}
-	}
-}
-
-// A figure that JSON cannot hold would end the run when it is saved.
-func TestPlainWithoutInfinities(t *testing.T) {
-	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": strings.Replace(tests("m", `	b.ReportMetric(math.NaN(), "share")
-	b.ReportMetric(math.Inf(1), "rate")
-	b.ReportMetric(3, "tries")`), `"testing"`, "(\n\t\"math\"\n\t\"testing\"\n)", 1)})
-	t.Setenv("GOWORK", "off")
-	if text, err := build.Output(t.Context(), g.folder, "go", "test", "-c", "-o", "m.test", "."); err != nil {
-		t.Fatal(text, err)
-	}
-	set, err := g.found("", Options{New: filepath.Join(g.folder, "m.test")})
+// A Go release whose package testing the hook does not fit is named by what it lacks.
+func TestUnknownTesting(t *testing.T) {
+	text, err := build.Output(t.Context(), "", "go", "env", "GOROOT")
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner, err := set.Entries[0].Contender.Start(t.Context(), 0)
+	source, err := os.ReadFile(filepath.Join(text, "src", "testing", "benchmark.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch, err := runner.Batch(t.Context(), 2)
-	if err != nil || !reflect.DeepEqual(batch.Counters, map[string]float64{"tries": 6}) {
-		t.Errorf("%+v, %v", batch, err)
+	if _, err := patched(string(source)); err != nil {
+		t.Error(err)
 	}
-}
-
-// What --vary takes is kept with the commits that revisions name.
-func TestVariationText(t *testing.T) {
-	for text, want := range map[string]string{
-		"GOGC=100,400": "GOGC=100,400", "-tags=,purego": "-tags=,purego", "example.org/m@v1,v2": "example.org/m@v1,v2", "@main,@": "@c0ffee,@", "@a,@b,@": "@c0ffee,@c0ffee,@",
-	} {
-		v, err := ParseVariation(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		side := Side{Source: &build.Source{Commit: "c0ffee"}}
-		if got := v.Text([]Side{side, side, side}); got != want {
-			t.Errorf("%s: %q", text, got)
-		}
-	}
-	if got := new(Variation).Text(nil); got != "" {
-		t.Errorf("one side: %q", got)
-	}
-}
-
-// A module's version is set in a copy of go.mod, and the sides say that it differs.
-func TestVaryModule(t *testing.T) {
-	g := onGround(t, map[string]string{
-		"m/go.mod":    goMod + "\nrequire example.org/lib v1.0.0\n",
-		"m/m_test.go": strings.Replace(tests("m", "\tb.Fatal(lib.Is)"), `"testing"`, "(\n\t\"testing\"\n\n\t\"example.org/lib\"\n)", 1),
-	})
-	proxy := filepath.Join(g.folder, "proxy")
-	for _, version := range []string{"v1.0.0", "v1.1.0"} {
-		below := filepath.Join("proxy", "example.org", "lib", "@v", version)
-		mod := "module example.org/lib\n"
-		g.write(map[string]string{below + ".info": `{"Version": "` + version + `"}`, below + ".mod": mod})
-		f, err := os.Create(filepath.Join(g.folder, below+".zip"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		z := zip.NewWriter(f)
-		for name, text := range map[string]string{"go.mod": mod, "lib.go": "package lib\n\nconst Is = \"" + version + "\"\n"} {
-			w, err := z.Create("example.org/lib@" + version + "/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
-	for name, value := range map[string]string{"GOWORK": "off", "GOPROXY": "file://" + proxy, "GONOSUMDB": "*", "GOFLAGS": "-modcacherw", "GOMODCACHE": t.TempDir()} {
-		t.Setenv(name, value)
-	}
-	if text, err := build.Output(t.Context(), filepath.Join(g.folder, "m"), "go", "mod", "tidy"); err != nil {
-		t.Fatal(text, err)
-	}
-	v, err := ParseVariation("example.org/lib@v1.0.0,v1.1.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := g.found("m", Options{Vary: v})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.want(g.cases(set, nil), "m/It it fails: m_test.go:10: v1.1.0")
-	g.want(set.Told, "new is example.org/lib@v1.1.0: "+set.Go+", no commit", "old is example.org/lib@v1.0.0: "+set.Go+", no commit",
-		"the sides are built from different modules, old → new: example.org/lib v1.0.0 → v1.1.0")
-	if text, err := os.ReadFile(filepath.Join(g.folder, "m", "go.mod")); err != nil || !strings.Contains(string(text), "lib v1.0.0") {
-		t.Errorf("go.mod is %q, %v", text, err)
+	other := strings.Replace(string(source), "func (b *B) launch(", "func (b *B) start(", 1)
+	if _, err := patched(other); err == nil || !strings.Contains(err.Error(), "it has no method launch of B") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package build makes programs, and test binaries, of a git revision or of the working tree, each
-// in several function layouts.
+// Package build makes the sides of a comparison: programs, or test binaries, of a git revision or
+// the working tree, built or run in two ways or more, each in several function layouts.
 //
 // Any edit moves the functions behind it, and the address of a tight loop changes its time by
 // several percent, the same in every process: a bias that no number of processes removes. The

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"postage/internal/build"
+	"postage/internal/proc"
+	"postage/lab"
+	"postage/record"
+)
+
+// measureFlags are the flags that `run` and `bench` share.
+type measureFlags struct {
+	formFlags
+	against, vary string
+	budget        time.Duration
+	precision     percent
+	seed          uint64
+	out, resume   string
+	layouts       int
+	gate, list    bool
+}
+
+// register adds the flags to a command, with how many layouts there are if none are asked for.
+func (f *measureFlags) register(cmd *cobra.Command, layouts int) {
+	f.precision = 0.01
+	flags := cmd.Flags()
+	flags.StringVar(&f.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@")
+	flags.StringVar(&f.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build) or @main,@\n(revisions; @ is the working tree)")
+	flags.DurationVar(&f.budget, "budget", 3*time.Minute, "total time that measuring may take")
+	flags.Var(&f.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
+	flags.Uint64Var(&f.seed, "seed", record.DefaultSeed, "draws the inputs, the order of batches and the layouts")
+	flags.IntVar(&f.layouts, "layouts", layouts, "function layouts that each side's programs are built in, 1 for the linker's own alone")
+	flags.StringVar(&f.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	flags.StringVar(&f.resume, "resume", "", "continue the run in `file`, in the folder where it was begun, with its remaining budget or the one given")
+	flags.BoolVar(&f.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
+	flags.BoolVar(&f.list, "list", false, "print what would be measured, and measure nothing")
+	f.formFlags.register(cmd)
+	cmd.MarkFlagsMutuallyExclusive("vary", "against")
+}
+
+// one reports whether there is one side, and nothing to compare.
+func (f *measureFlags) one() bool { return f.against == "" && f.vary == "" }
+
+// variation is what the sides differ in.
+func (f *measureFlags) variation() (build.Variation, error) {
+	switch {
+	case f.against != "":
+		return build.Variation{Values: []string{f.against, ""}}, nil
+	case f.vary != "":
+		return build.ParseVariation(f.vary)
+	}
+	return build.Variation{}, nil
+}
+
+// check refuses flags that do not go together. The command's own are those that say what it
+// measures, besides these.
+func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...string) error {
+	settings := append([]string{"out", "against", "vary", "layouts", "seed", "precision", "list"}, own...)
+	switch {
+	case f.budget <= 0:
+		return fmt.Errorf("--budget %v: must be more than 0", f.budget)
+	case f.layouts < 1 && cmd.Flags().Changed("layouts"):
+		return fmt.Errorf("--layouts %d: must be at least 1", f.layouts)
+	case f.gate && f.one() && f.resume == "":
+		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
+	case f.resume != "" && (len(patterns) > 0 || slices.ContainsFunc(settings, cmd.Flags().Changed)):
+		var others []string
+		cmd.Flags().VisitAll(func(one *pflag.Flag) {
+			if !slices.Contains(append(settings, "resume", "help"), one.Name) {
+				others = append(others, "--"+one.Name)
+			}
+		})
+		return hinted(fmt.Errorf("--resume takes its settings from the record: it cannot be combined with patterns, --%s", strings.Join(settings, ", --")), "it can be combined with "+strings.Join(others, ", "))
+	}
+	_, err := f.variation()
+	return err
+}
+
+// A measurement is a run of `run` or `bench`: a new one, or one that goes on.
+type measurement struct {
+	entries []lab.Entry
+	rec     *record.Record
+	out     string // the record's file
+	resumed bool
+	budget  time.Duration // of one that goes on
+}
+
+// unfinished is the run that --resume names, from which the flags take what its sides are.
+func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
+	m, err := unfinished(cmd, f.resume, f.budget)
+	if err != nil {
+		return nil, err
+	}
+	if is := isBench(m.rec); is != (cmd.Name() == "bench") {
+		by := "run"
+		if is {
+			by = "bench"
+		}
+		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+by+" --resume "+f.resume)
+	}
+	f.vary, f.layouts = m.rec.Run.Vary, max(1, m.rec.Run.Layouts)
+	return m, f.gateable(m.out)
+}
+
+// gateable is an error if there is to be a gate of a resumed run that compares nothing.
+func (f *measureFlags) gateable(name string) error {
+	if f.gate && f.one() {
+		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run, with --against main --gate")
+	}
+	return nil
+}
+
+// unfinished is the run in a file, to be continued for the budget that is given, or what it has
+// left.
+func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measurement, err error) {
+	m = &measurement{resumed: true}
+	// The record that "latest" points at is written to, not the link.
+	if m.out, err = filepath.EvalSymlinks(file); err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if m.rec, err = record.Load(m.out); err != nil {
+		return nil, err
+	}
+	m.budget = max(0, m.rec.Run.Budget-m.rec.Run.Elapsed)
+	if cmd.Flags().Changed("budget") {
+		m.budget = given
+	} else if m.rec.Run.Complete {
+		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
+	}
+	return m, nil
+}
+
+// begin makes a new run's record and its file, of what the entries and run say; or finds the
+// entries that one which goes on is of. The sides are nil where this program is measured.
+func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.Entry, sides *build.Sides, prefix string, run record.Run) (err error) {
+	if m.resumed {
+		return m.goOn(cmd, entries, sides)
+	}
+	run.Seed, run.Precision, run.Budget = f.seed, float64(f.precision), f.budget
+	if sides == nil {
+		run.Commit = commit(cmd.Context())
+	} else {
+		run.Commit, run.Vary = sides.Now().Commit, sides.Text()
+		run.Warnings = append(run.Warnings, sides.Told()...)
+	}
+	plan := lab.NewPlan(entries, f.budget)
+	if m.rec, m.out, err = newRun(plan, run, f.out, prefix); err != nil {
+		return err
+	}
+	if m.entries = plan.All(); len(m.entries) > 0 {
+		say(cmd, "%s", plan.Describe(f.budget))
+	}
+	if sides != nil {
+		m.rec.Run.Modules = maps.Clone(sides.Now().Versions)
+		m.rec.Machine.Go = m.rec.Run.Modules["go"]
+		delete(m.rec.Run.Modules, "go")
+	}
+	return nil
+}
+
+// goOn finds those of all entries that the run is to measure further.
+func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry, sides *build.Sides) (err error) {
+	machine := record.ThisMachine(0)
+	if sides != nil {
+		machine.Go = sides.Now().Versions["go"]
+	}
+	if m.entries, err = lab.Resume(m.rec, all, machine, m.budget); err != nil {
+		return err
+	}
+	if err := record.Reserve(m.out); err != nil {
+		return err
+	}
+	say(cmd, "resuming %s, which has %d blocks, for %v", m.out, len(m.rec.Blocks), m.budget.Round(time.Second))
+	return nil
+}
+
+// errNothing ends a command that has measured nothing.
+var errNothing = errors.New("nothing was measured: the rows say why")
+
+// measure runs the conductor, saves the record and has it printed: of an interrupted run, which is
+// not whole, what was finished.
+func (m *measurement) measure(cmd *cobra.Command, conductor lab.Conductor, print func(whole bool) error) error {
+	interrupted := conduct(cmd, conductor, m.entries, m.rec, m.out)
+	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
+		return interrupted
+	}
+	pointLatest(m.out)
+	if interrupted == nil {
+		say(cmd, "record saved as %s", m.out)
+		return print(true)
+	}
+	say(cmd, "interrupted; to resume: postage %s --resume %s%s", cmd.Name(), m.out, again(cmd))
+	return errors.Join(interrupted, print(false))
+}
+
+// newRun makes the record of a run that is about to begin, and room for it in the file out;
+// for "" in one of its own, whose name begins with prefix.
+func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
+	started := time.Now()
+	if out == "" {
+		if err := hideRuns(); err != nil {
+			return nil, "", err
+		}
+		out = newRecordName(prefix, started)
+	}
+	if err := record.Reserve(out); err != nil {
+		return nil, "", err
+	}
+	run.Started = started.UTC().Truncate(time.Second)
+	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
+}
+
+// conduct has the conductor measure, with workers started with the arguments, and shows its
+// progress on standard error: of a calibration, on a terminal only. Services that the entries need
+// run meanwhile.
+func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
+	if conductor.Command, err = proc.Self(append([]string{"worker"}, arguments...)...); err != nil {
+		return err
+	}
+	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
+	defer func() { err = errors.Join(err, stop()) }()
+	view := newView(cmd.ErrOrStderr())
+	defer view.erase()
+	calibrates := len(rec.Rows) > 0 && rec.Rows[0].Stage == lab.CalibrationStage // hundreds of cases
+	conductor.Environment = environment
+	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
+	conductor.Observe = func(s lab.Status) {
+		switch {
+		case s.Finished && calibrates:
+		case s.Note == "":
+			view.observe(s)
+		default:
+			view.erase()
+			say(cmd, "%s", s.Note)
+		}
+	}
+	return conductor.Run(cmd.Context(), entries, rec)
+}
+
+// percent is a flag such as "1%" or "0.01".
+type percent float64
+
+func (p *percent) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 4, 64) + "%" }
+func (p *percent) Type() string   { return "percent" }
+func (p *percent) Set(s string) error {
+	number, isPercent := strings.CutSuffix(s, "%")
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return errors.New("want a percentage such as 1%")
+	}
+	if isPercent {
+		value /= 100
+	}
+	if !(value > 0 && value < 1) {
+		return errors.New("want a percentage above 0% and below 100%")
+	}
+	*p = percent(value)
+	return nil
+}
