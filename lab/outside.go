@@ -15,10 +15,6 @@ type (
 	Figures   = cost.Figures
 	Cost      = cost.Cost
 	Operation = cost.Operation
-	Story     = cost.Story
-	Bar       = cost.Bar
-	BarPart   = cost.BarPart
-	Cell      = cost.Cell
 	Beside    = cost.Beside
 )
 

@@ -16,53 +16,14 @@ type Figures struct {
 	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
 	// anything else: the messages are the user's.
 	PerMillion bool
-	// Says returns what goes before everything else on a case, the zero Story where the record has
-	// too little for one. Optional.
-	Says func(*record.Record, *verdict.CaseResult) Story
+	// Says returns the sentences that go before everything else on a case, none where the record
+	// has too little for one. Optional.
+	Says func(*record.Record, *verdict.CaseResult) []string
 	// Together says something of all cases of a record, which goes before everything else too.
 	// Optional.
-	Together func([]*verdict.CaseResult) Story
-	// Map places a case on a map of those that differ in two things, nil where it is on none.
-	// Optional.
-	Map func(*verdict.CaseResult) *Cell
+	Together func([]*verdict.CaseResult) []string
 	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
-}
-
-// A Story is what a stage says of a case before anything else, in sentences and as a picture. A
-// terminal has the first of the bars, and a page all.
-type Story struct {
-	Sentences []string
-	Bars      []Bar
-}
-
-// A Cell is a case's place on the map of that title, in the column and row of these names, and what
-// stands there: a ratio, from blue below 1 to orange above it, 0 for no colour, with a hint.
-type Cell struct {
-	Map, Column, Row string
-	Text, Hint       string
-	Ratio            float64
-}
-
-// A Bar is a row's quantity: its parts, one after the other, each as a share of the first bar. What
-// is not known by parts is one part without a name.
-type Bar struct {
-	Name  string
-	Parts []BarPart
-}
-
-// Long is how long the bar is, the first one's 1.
-func (b Bar) Long() (sum float64) {
-	for _, part := range b.Parts {
-		sum += part.Share
-	}
-	return sum
-}
-
-// A BarPart is a part of a bar.
-type BarPart struct {
-	Name  string
-	Share float64
 }
 
 // Stage is a stage's name, as in records, and what it says of its figures.

@@ -78,6 +78,26 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 	return a
 }
 
+// sentences are what the stages say of their cases, and of all cases of a stage in a record.
+func sentences(cases []*caseOfRun) (all []string) {
+	for i, c := range cases {
+		sameStage := func(o *caseOfRun) bool { return o.Record == c.Record && o.Stage() == c.Stage() }
+		if c.says.Together != nil && !slices.ContainsFunc(cases[:i], sameStage) {
+			var together []*verdict.CaseResult
+			for _, o := range cases[i:] {
+				if sameStage(o) {
+					together = append(together, o.CaseResult)
+				}
+			}
+			all = append(all, c.says.Together(together)...)
+		}
+		if c.says.Says != nil {
+			all = append(all, c.says.Says(c.Record, c.CaseResult)...)
+		}
+	}
+	return all
+}
+
 // spoken is the case as a person says it, if its stage knows how.
 func (c *caseOfRun) spoken() string {
 	name := ""

@@ -101,18 +101,17 @@ type analyzed struct {
 
 // page is what the template shows.
 type page struct {
-	Stories  []storyView
-	Millions []millionView
-	Answers  []answerView
-	More     []answerView
-	Remarks  []string
-	Parts    []string // key=value parts, to filter by
-	Maps     []*heatMap
-	Costs    *costView
-	Trends   *trendsView
-	Cases    []caseView
-	Failures []noteView
-	Controls []noteView // that miss 1
+	Sentences []string // of the stages
+	Millions  []millionView
+	Answers   []answerView
+	More      []answerView
+	Remarks   []string
+	Parts     []string // key=value parts, to filter by
+	Costs     *costView
+	Trends    *trendsView
+	Cases     []caseView
+	Failures  []noteView
+	Controls  []noteView // that miss 1
 	// Controlled is how many cases have a control with figures.
 	Controlled int
 	Warnings   []noteView
@@ -203,12 +202,11 @@ func newPage(contents Contents) *page {
 		}
 		p.Runs = append(p.Runs, analyzed{run, a})
 	}
-	p.Stories = stories(all)
+	p.Sentences = sentences(all)
 	p.Answers, p.Remarks = answers(all)
 	if len(p.Answers) > answersShown {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
-	p.Maps = heatMaps(all)
 	p.Millions = millions(contents.Stages, measured)
 	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
 	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {

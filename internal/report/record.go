@@ -37,7 +37,7 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 		d.printf("\n")
 	}
 	cases := casesOf(a, stages)
-	d.stories(stories(cases))
+	d.paragraph("", sentences(cases)...)
 	if !form.Markdown {
 		d.millions(millions(stages, a.Cases))
 	}

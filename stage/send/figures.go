@@ -11,7 +11,7 @@ import (
 // added to its own.
 func figures() lab.Figures {
 	return lab.Figures{
-		Spoken: spoken, Together: networkSays, Map: networkCell,
+		Spoken: spoken, Together: networkSays,
 		Cost: &lab.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *lab.Operation {
 			keys := record.KeysOf(row.Case)
 			op := &lab.Operation{
@@ -30,7 +30,7 @@ func figures() lab.Figures {
 	}
 }
 
-// spoken is a case as a person says it. The map says what those of the slice network are.
+// spoken is a case as a person says it. Those of the slice network are shown by their name.
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
 	over := "new "

@@ -1,14 +1,11 @@
 package send
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -38,7 +35,7 @@ func cpuOf(c *verdict.CaseResult, r *verdict.Result) float64 {
 	return both(r) / both(c.Baseline)
 }
 
-// work is what the cases of one map have alike.
+// work is what the cases of one sentence have alike.
 func work(c *verdict.CaseResult) string {
 	k, set := record.KeysOf(c.Name), c.Baseline.Row.Settings
 	switch {
@@ -54,7 +51,7 @@ func work(c *verdict.CaseResult) string {
 
 // networkSays sums up what HTTP/3 is worth over networks, in time and CPU time: for each kind of
 // work, over which it is faster than HTTP/2.
-func networkSays(cases []*verdict.CaseResult) (story lab.Story) {
+func networkSays(cases []*verdict.CaseResult) (sentences []string) {
 	var works []string
 	of := map[string][]*verdict.CaseResult{}
 	for _, c := range cases {
@@ -67,9 +64,9 @@ func networkSays(cases []*verdict.CaseResult) (story lab.Story) {
 		of[work(c)] = append(of[work(c)], c)
 	}
 	for _, w := range works {
-		story.Sentences = append(story.Sentences, strings.ToUpper(w[:1])+w[1:]+": "+networksSay(of[w])+".")
+		sentences = append(sentences, strings.ToUpper(w[:1])+w[1:]+": "+networksSay(of[w])+".")
 	}
-	return story
+	return sentences
 }
 
 // networksSay is of one kind of work.
@@ -115,37 +112,4 @@ func networksSay(cases []*verdict.CaseResult) string {
 		}
 	}
 	return text
-}
-
-// networkCell is a case's place on the map: round-trip times across, losses down.
-func networkCell(c *verdict.CaseResult) *lab.Cell {
-	if quicOf(c) == nil {
-		return nil
-	}
-	var rivals []*verdict.Result
-	for _, r := range c.Rows {
-		if r.Row.Role == record.RoleContender && r.Ratio != nil && strings.HasPrefix(r.Row.Contender, "proto=http") {
-			rivals = append(rivals, r)
-		}
-	}
-	best := slices.MinFunc(rivals, func(a, b *verdict.Result) int { return cmp.Compare(a.Ratio.Value, b.Ratio.Value) })
-	k := record.KeysOf(c.Name)
-	loss := k.Get("loss") + " lost"
-	if k.Get("burst") != "" {
-		loss += " in bursts"
-	}
-	cell := &lab.Cell{Map: "Over networks: " + work(c), Column: k.Get("rtt"), Row: loss, Text: fmt.Sprintf("%s %.2f", record.Short(best.Row.Contender), best.Ratio.Value),
-		Hint: fmt.Sprintf("of http2's time: %.2f to %.2f; %.1f times the CPU time at both ends", best.Ratio.Low, best.Ratio.High, cpuOf(c, best))}
-	switch {
-	case !decided(best):
-		cell.Text = "too few blocks"
-		if best.Ratio.Bounded() {
-			cell.Text = fmt.Sprintf("%s %.2f to %.2f: undecided", record.Short(best.Row.Contender), best.Ratio.Low, best.Ratio.High)
-		}
-	case best.Verdict == verdict.Slower:
-		cell.Text, cell.Ratio = "http2; "+cell.Text, best.Ratio.Value
-	default:
-		cell.Ratio = best.Ratio.Value
-	}
-	return cell
 }

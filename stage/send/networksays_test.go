@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -23,8 +22,8 @@ func cell(rtt, loss string, v verdict.Verdict, ratio, low, high, cpu float64) *v
 	return c
 }
 
-// Networks are summed up, and each has its place on the map: who wins, or that intervals overlap.
-func TestNetworkMap(t *testing.T) {
+// Networks are summed up: who wins, or that intervals overlap.
+func TestNetworkSays(t *testing.T) {
 	cases := []*verdict.CaseResult{
 		cell("20ms", "0%", verdict.Slower, 1.2, 1.1, 1.3, 1.5),
 		cell("20ms", "2%", verdict.Faster, 0.55, 0.42, 0.73, 1),
@@ -33,28 +32,11 @@ func TestNetworkMap(t *testing.T) {
 		{Name: "Send/slice=tls", Baseline: &verdict.Result{Row: &record.Row{Contender: "proto=http1"}}},
 	}
 	const want = "10 answers of 1k at a time: HTTP/3 takes 120% (110 to 130) of HTTP/2's time over rtt=20ms,loss=0%, 55% (42 to 73) over rtt=20ms,loss=2%; over 1 more it is not decided; it costs 1.5 to 2.0 times the CPU time at both ends without loss."
-	if got := networkSays(cases); strings.Join(got.Sentences, "\n") != want {
-		t.Errorf("it says %q\nwant    %q", got.Sentences, want)
+	if got := networkSays(cases); strings.Join(got, "\n") != want {
+		t.Errorf("it says %q\nwant    %q", got, want)
 	}
 	const one = "10 answers of 1k at a time: HTTP/3 takes 70 to 120% of HTTP/2's time over rtt=100ms,loss=0%, which decides nothing, and 2.0 times the CPU time at both ends."
-	if got := networkSays(cases[2:3]); strings.Join(got.Sentences, "\n") != one {
-		t.Errorf("it says %q\nwant    %q", got.Sentences, one)
-	}
-	const title = "Over networks: 10 answers of 1k at a time"
-	for i, want := range []lab.Cell{
-		{Map: title, Column: "20ms", Row: "0% lost", Text: "http2; http3 1.20", Ratio: 1.2},
-		{Map: title, Column: "20ms", Row: "2% lost", Text: "http3 0.55", Ratio: 0.55},
-		{Map: title, Column: "100ms", Row: "0% lost", Text: "http3 0.70 to 1.20: undecided"},
-	} {
-		got := networkCell(cases[i])
-		if got.Hint == "" {
-			t.Errorf("%s has no hint", cases[i].Name)
-		}
-		if got.Hint = ""; *got != want {
-			t.Errorf("%+v, want %+v", *got, want)
-		}
-	}
-	if got := networkCell(cases[3]); got != nil {
-		t.Errorf("%+v of a case without baseline", got)
+	if got := networkSays(cases[2:3]); strings.Join(got, "\n") != one {
+		t.Errorf("it says %q\nwant    %q", got, one)
 	}
 }
