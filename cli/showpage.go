@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/claims"
-	"postage/internal/cost"
 	"postage/internal/report"
 	"postage/lab"
 )
@@ -21,22 +20,18 @@ import (
 type pageFlags struct {
 	file, history string
 	open, trends  bool
-	prices        cost.Choice
 }
 
 func (f *pageFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "html", "", "make a page, for a browser, in `file`")
 	cmd.Flags().BoolVar(&f.open, "open", false, "with --html: show it in the browser")
 	cmd.Flags().BoolVar(&f.trends, "history", true, "with --html: show how the rows changed, if there is a history; --history=false\nleaves that out")
-	cmd.Flags().Float64Var(&f.prices.Rate, "rate", 0, "with --html: messages a second that costs a month are of (default 1000)")
-	cmd.Flags().Float64Var(&f.prices.CPUHour, "cpu-hour", 0, "with --html: USD a CPU hour (default 0.04)")
-	cmd.Flags().Float64Var(&f.prices.GB, "gb", 0, "with --html: USD a GB of traffic (default 0)")
 	cmd.Flags().StringVar(&f.history, "db", "", "with --html: "+placeUsage)
 }
 
 // unused is an error if a flag of pages was given for a table.
 func (f *pageFlags) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"open", "history", "db", "rate", "cpu-hour", "gb"} {
+	for _, name := range []string{"open", "history", "db"} {
 		if cmd.Flags().Changed(name) {
 			return hinted(fmt.Errorf("--%s goes with --html", name), "`postage show --html FILE`")
 		}
@@ -46,11 +41,6 @@ func (f *pageFlags) unused(cmd *cobra.Command) error {
 
 // makePage makes a page of some runs, the latest for none.
 func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
-	for name, price := range map[string]float64{"rate": flags.prices.Rate, "cpu-hour": flags.prices.CPUHour, "gb": flags.prices.GB} {
-		if !(price >= 0) {
-			return fmt.Errorf("--%s %v: must not be less than 0", name, price)
-		}
-	}
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -67,7 +57,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 	for i, name := range toldApart(names) {
 		runs = append(runs, report.NamedRun{Name: name, Record: records[i]})
 	}
-	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Prices: flags.prices, Claims: claims.Check(claims.All(), records)}
+	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Claims: claims.Check(claims.All(), records)}
 	if flags.trends {
 		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
 			return err

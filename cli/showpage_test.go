@@ -70,12 +70,7 @@ func TestReport(t *testing.T) {
 // The page of a run of all rows takes at most 700 bytes a row.
 // A price or a count that is none is refused before anything is read or measured.
 func TestNumbersThatAreNone(t *testing.T) {
-	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 6}
-	file := saved(t, t.TempDir(), "r.txt", made.Record())
 	for _, args := range [][]string{
-		{"show", file, "--html", os.DevNull, "--rate", "-1"},
-		{"show", file, "--html", os.DevNull, "--cpu-hour", "NaN"},
-		{"show", file, "--html", os.DevNull, "--gb", "-0.1"},
 		{"profile", "nowhere", "--core-price", "-1"},
 		{"profile", "nowhere", "--against", "nowhere", "--requests", "1000"},
 		{"profile", "nowhere", "--against", "nowhere", "--requests", "NaN,1"},

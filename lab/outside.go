@@ -12,10 +12,8 @@ import (
 
 // What a suite declares of its figures: see [Suite].
 type (
-	Figures   = cost.Figures
-	Cost      = cost.Cost
-	Operation = cost.Operation
-	Beside    = cost.Beside
+	Figures = cost.Figures
+	Ends    = cost.Ends
 )
 
 // A Child is a process that [StartServer] started, which answers questions in JSON.

@@ -35,8 +35,6 @@ type Contents struct {
 	Stages []cost.Stage
 	// Claims are shown once something was measured of one.
 	Claims Claims
-	// Prices and a rate are what costs a month are of; 0 for the default ones.
-	Prices cost.Choice
 	// History is how rows changed over earlier runs, a section of its own if there is any.
 	History []*trend.Trend
 }
@@ -72,14 +70,11 @@ func pageFuncs() template.FuncMap {
 			text, err := pageFiles.ReadFile("page/page.js")
 			return template.JS(text), err
 		},
-		"millionColumns": func() []string { return millionColumns },
-		"machine":        machineText, "world": worldText, "self": selfText, "busy": busyText,
+		"machine": machineText, "world": worldText, "self": selfText, "busy": busyText,
 		"sight":     func(r analyzed) string { return sight(r.Analysis, r.Record) },
 		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
 		"here":      func(c Claim) []string { return c.measured() },
 		"started":   startedText, "date": dateText, "commit": commitText, "ratio": ratio, "interval": pointRatio, "change": factorText, "probability": probability, "alongWith": alongWith,
-		"money": moneyText, "dominant": dominant, "switch": switchText, "grouped": grouped,
-		"time":  func(i verdict.Interval) string { return spanned(i, duration) },
 		"whole": words.Integer, "duration": duration,
 		"known":   func(ns *float64) string { return known(ns, duration) },
 		"of":      func(x *float64) float64 { return *x },
@@ -102,12 +97,11 @@ type analyzed struct {
 // page is what the template shows.
 type page struct {
 	Sentences []string // of the stages
-	Millions  []millionView
+	Millions  []string // what a million messages cost
 	Answers   []answerView
 	More      []answerView
 	Remarks   []string
 	Parts     []string // key=value parts, to filter by
-	Costs     *costView
 	Trends    *trendsView
 	Cases     []caseView
 	Failures  []noteView
@@ -207,8 +201,7 @@ func newPage(contents Contents) *page {
 	if len(p.Answers) > answersShown {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
-	p.Millions = millions(contents.Stages, measured)
-	p.Costs = newCostView(cost.New(contents.Stages, measured), contents.Prices)
+	p.Millions = millions(contents.Stages, measured, true)
 	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {
 		p.Claims = contents.Claims
 	}

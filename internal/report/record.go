@@ -39,7 +39,7 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 	cases := casesOf(a, stages)
 	d.paragraph("", sentences(cases)...)
 	if !form.Markdown {
-		d.millions(millions(stages, a.Cases))
+		d.paragraph("", millions(stages, a.Cases, false)...)
 	}
 	d.answers(cases, sight(a, rec), ran(rec, stages))
 	if form.Markdown {

@@ -18,9 +18,6 @@ func (i Interval) Bounded() bool {
 	return !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) && !math.IsNaN(i.Value)
 }
 
-// Undecided says that 0 is within the interval, or that there is none.
-func (i Interval) Undecided() bool { return !i.Bounded() || i.Low <= 0 && i.High >= 0 }
-
 // Contains reports whether the interval does.
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }
 

@@ -87,14 +87,6 @@
   document.addEventListener("pointermove", function (event) { if (!tip.hidden) place(event); });
   document.addEventListener("scroll", function () { tip.hidden = true; }, { passive: true });
   document.documentElement.addEventListener("pointerleave", function () { tip.hidden = true; });
-  // Costs of one message at a time.
-  var message = document.getElementById("cost-message");
-  function choose() { document.querySelectorAll("#costs .bill").forEach(function (bill) { bill.hidden = bill.dataset.message !== message.value; }); }
-  if (message) {
-    message.closest("p").hidden = message.options.length < 2;
-    message.addEventListener("input", choose);
-    choose();
-  }
   // Filtering: every word must be in a row's name.
   var bar = document.querySelector(".bar"), input = document.getElementById("filter"), count = document.getElementById("count");
   if (!bar) return;
