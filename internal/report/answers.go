@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +22,7 @@ type answerView struct {
 	Pattern                              string // that selects the case
 }
 
-// answers are those of the cases with a choice, and remarks: on what is cheaper, but departs from a
+// writeAnswers are those of the cases with a choice, and remarks: on what is cheaper, but departs from a
 // standard; and on what pays at which bandwidth, for cases of packed messages.
 func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
@@ -174,9 +173,9 @@ func answerColumns() []column[answerView] {
 	}
 }
 
-// answers prints the table, and below it its remarks, what else is to say, and, if the cases can be
+// writeAnswers prints the table, and below it its remarks, what else is to say, and, if the cases can be
 // run, how to run one further.
-func (d *doc) answers(cases []*caseOfRun, more string, run bool) {
+func writeAnswers(d *doc, cases []*caseOfRun, more string, run bool) {
 	all, remarks := answers(cases)
 	columns := answerColumns()
 	if d.Markdown { // whose first column is code
@@ -190,7 +189,7 @@ func (d *doc) answers(cases []*caseOfRun, more string, run bool) {
 		if i < 0 {
 			width = lipgloss.Width(line)
 		} else if !d.Wide && !d.Markdown {
-			d.below(all[i], line, width)
+			writeBelow(d, all[i], line, width)
 		}
 		i++
 	}
@@ -208,9 +207,9 @@ func (d *doc) answers(cases []*caseOfRun, more string, run bool) {
 	d.paragraph("", notes...)
 }
 
-// below is what stands below a line of a table that wide: the case's pattern, unless the line
+// writeBelow is what stands below a line of a table that wide: the case's pattern, unless the line
 // begins with it, and what cannot be told from what is advised.
-func (d *doc) below(a answerView, line string, width int) {
+func writeBelow(d *doc, a answerView, line string, width int) {
 	pattern, or := "", ""
 	if !strings.HasPrefix(line, a.Pattern) {
 		pattern = "  " + a.Pattern
@@ -229,12 +228,6 @@ func (d *doc) below(a answerView, line string, width int) {
 	if pattern != "" {
 		d.lines(dim, "", pattern, "    ")
 	}
-}
-
-// rounded is a number with so many significant digits.
-func rounded(x float64, digits int) float64 {
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // it was a number
-	return x
 }
 
 // packed says which way of packing is best at which bandwidth.

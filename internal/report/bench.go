@@ -96,7 +96,7 @@ func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, 
 		d.printf("%s\n", BenchMarker)
 		if c != nil {
 			d.title("Benchmarks: " + string(c.Outcome()))
-			d.recipe(c)
+			Recipe(d, c)
 		} else {
 			d.title("Benchmarks")
 		}
@@ -113,26 +113,26 @@ func Bench(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, 
 		d.printf("</details>\n\n")
 	}
 	if c != nil && !form.Markdown {
-		d.recipe(c)
+		Recipe(d, c)
 	}
 	for _, line := range slices.Concat(b.failed, notes) {
-		d.bullet("not measured:", line)
+		bullet(d, "not measured:", line)
 	}
 	for _, line := range b.warnings() {
-		d.bullet("warning:", line)
+		bullet(d, "warning:", line)
 	}
 	if form.Markdown {
 		d.printf("\n> %s\n>\n> %s\n", benchProof, plain(machineText(rec)))
 		return d.writeTo(w)
 	}
 	d.note(benchProof)
-	d.footer(rec)
+	Footer(d, rec)
 	return d.writeTo(w)
 }
 
 // bullet is a marked line, in Markdown one of a list. A message of a benchmark is one line,
 // however long.
-func (d *doc) bullet(mark, line string) {
+func bullet(d *doc, mark, line string) {
 	if d.Markdown {
 		d.printf("- **%s** %s\n", mark, plain(line))
 		return
@@ -316,7 +316,7 @@ func (b *benchmarks) compared(d *doc, rows []*verdict.Change) {
 			return "n/a"
 		}).when(ifRoom))
 	}
-	table(d, columns, rows, func(_ *verdict.Change, text string) string { return d.colored(text) })
+	table(d, columns, rows, func(_ *verdict.Change, text string) string { return Colored(d, text) })
 }
 
 // instructions reports whether those of any benchmark were counted.
@@ -353,12 +353,4 @@ func metricChangeText(m *verdict.MetricChange) string {
 		text += "  " + RatioText(*m.Ratio)
 	}
 	return text + "  " + string(m.Verdict)
-}
-
-// fromTo prints a figure, and what it was if that was another.
-func fromTo(was, is float64) string {
-	if was == is {
-		return figure(is)
-	}
-	return figure(was) + " → " + figure(is)
 }

@@ -21,16 +21,16 @@ func Changes(w io.Writer, c *verdict.Changes, form Form) error {
 	d := &doc{Form: form}
 	d.title(headline(c))
 	if !form.Markdown {
-		d.recipe(c)
+		Recipe(d, c)
 		d.printf("\n")
 	}
-	d.changes(c, c.Rows)
+	writeChanges(d, c, c.Rows)
 	return d.writeTo(w)
 }
 
-// changes is a table of rows, for 80 columns one a case, and what is said of all.
-func (d *doc) changes(c *verdict.Changes, rows []*verdict.Change) {
-	paint := func(_ *verdict.Change, text string) string { return d.colored(text) }
+// writeChanges is a table of rows, for 80 columns one a case, and what is said of all.
+func writeChanges(d *doc, c *verdict.Changes, rows []*verdict.Change) {
+	paint := func(_ *verdict.Change, text string) string { return Colored(d, text) }
 	if d.Markdown || d.Wide {
 		table(d, changeColumns(c, true), rows, paint)
 		if d.Wide {
@@ -75,8 +75,8 @@ func byCase[R any](rows []R, of func(R) *record.Row) (groups [][]R) {
 // newRow is the new version of a row that is compared.
 func newRow(r *verdict.Change) *record.Row { return r.New.Row }
 
-// recipe prints what to do about an inconclusive comparison.
-func (d *doc) recipe(c *verdict.Changes) {
+// Recipe prints what to do about an inconclusive comparison.
+func Recipe(d *doc, c *verdict.Changes) {
 	recipe := c.Recipe()
 	switch {
 	case recipe == "":
@@ -95,7 +95,7 @@ func Gate(w io.Writer, c *verdict.Changes, form Form) error {
 	}
 	d := &doc{Form: form}
 	d.title("Postage: " + string(c.Outcome()))
-	d.recipe(c)
+	Recipe(d, c)
 	d.paragraph("", headline(c))
 	var why []string
 	for _, r := range c.Rows {
@@ -104,7 +104,7 @@ func Gate(w io.Writer, c *verdict.Changes, form Form) error {
 		}
 	}
 	d.paragraph("- ", why...)
-	d.changes(c, slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed }))
+	writeChanges(d, c, slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed }))
 	return d.writeTo(w)
 }
 
@@ -178,8 +178,6 @@ func method(c *verdict.Changes) string {
 	return fmt.Sprintf("new/old of the time, batch by batch in the same rounds (%s, Holm over all rows); thresholds: time %s%s, %s", how, percent(c.Limits.Time), or, counts)
 }
 
-func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
-
 // changeColumns are a comparison's: all of them, or those for 80 columns and one case.
 func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
 	name := func(r *verdict.Change) string { return r.New.Row.Contender }
@@ -227,13 +225,6 @@ func changeColumns(c *verdict.Changes, wide bool) []column[*verdict.Change] {
 // layoutMatters reports whether the row's ratio differs visibly between function layouts.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
-func probability(p float64) string {
-	if p < 0.001 {
-		return "<0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
-}
-
 // seen is the smallest slowdown that would have been found.
 func seen(ratio float64) string {
 	if math.IsInf(ratio, 1) {
@@ -263,14 +254,6 @@ func differs(c verdict.Count) bool {
 
 func countText(c *verdict.Count) string {
 	return fmt.Sprintf("%s %s to %s", c.Unit, figure(c.Old), figure(c.New))
-}
-
-// figure prints a count, which may be a mean.
-func figure(x float64) string {
-	if x == math.Trunc(x) {
-		return words.Integer(int64(x))
-	}
-	return grouped(x)
 }
 
 // explain says in a sentence why a row has its outcome.

@@ -192,14 +192,6 @@ func paysText(c *verdict.CaseResult, r *verdict.Result) string {
 	return fmt.Sprintf("%s (%s to %s)", grouped(below.Value), grouped(below.Low), grouped(below.High))
 }
 
-// known is a figure's text, "n/a" if there is none.
-func known[T any](x *T, text func(T) string) string {
-	if x == nil {
-		return "n/a"
-	}
-	return text(*x)
-}
-
 func metric(unit string) func(*verdict.Result) string {
 	return func(r *verdict.Result) string {
 		value, ok := r.Metrics[unit]

@@ -333,3 +333,15 @@ func middle(name string, length int) string {
 	tail := length / 2
 	return string(runes[:length-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
+
+// cellsOf are the titles of columns, and then the texts of rows.
+func cellsOf[T any](columns []column[T], rows []T) [][]string {
+	cells := make([][]string, 1+len(rows))
+	for _, c := range columns {
+		cells[0] = append(cells[0], c.title)
+		for i, row := range rows {
+			cells[1+i] = append(cells[1+i], c.text(row))
+		}
+	}
+	return cells
+}

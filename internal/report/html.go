@@ -3,13 +3,10 @@ package report
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"html/template"
 	"io"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"postage/internal/cost"
@@ -159,7 +156,7 @@ func casesOf(a *verdict.Analysis, stages []cost.Stage) (cases []*caseOfRun) {
 func newPage(contents Contents) *page {
 	runs := contents.Runs
 	p := &page{}
-	ids := map[string]int{}
+	ids := IDs{}
 	parts := map[string]bool{}
 	var all []*caseOfRun
 	var measured []*verdict.CaseResult
@@ -168,7 +165,7 @@ func newPage(contents Contents) *page {
 		measured = append(measured, a.Cases...)
 		for _, of := range casesOf(a, contents.Stages) {
 			c := of.CaseResult
-			of.id = unlike(ids, slug(c.Name))
+			of.id = ids.Of(c.Name)
 			view := newCase(of)
 			if len(runs) > 1 {
 				of.run = run.Name
@@ -207,24 +204,6 @@ func newPage(contents Contents) *page {
 	}
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
-}
-
-// unlike is an id that none of those before had: behind one that is there comes a number.
-func unlike(ids map[string]int, id string) string {
-	if ids[id]++; ids[id] > 1 {
-		return fmt.Sprintf("%s-%d", id, ids[id])
-	}
-	return id
-}
-
-// slug makes a name fit for a link.
-func slug(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
 }
 
 func newCase(of *caseOfRun) caseView {
@@ -314,49 +293,3 @@ func hint(r *verdict.Result, common map[string]string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-func times(x float64) string { return multiple(x) + "×" }
-
-// multiple prints a factor to read, not to compute with.
-func multiple(x float64) string {
-	switch {
-	case x >= 99.5:
-		return words.Integer(int64(math.Round(x)))
-	case x >= 9.95:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 1.995:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.2f", x)
-}
-
-// duration prints nanoseconds in the unit that suits them.
-func duration(ns float64) string { return scaled(ns, "ns", "µs", "ms", "s") }
-
-// scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
-// before.
-func scaled(x float64, units ...string) string {
-	i := 0
-	for ; x >= 1e3 && i < len(units)-1; i++ {
-		x /= 1e3
-	}
-	return brief(x) + " " + units[i]
-}
-
-// brief prints a number that is not negative with three significant digits, without
-// exponent from 0.001 on.
-func brief(x float64) string {
-	x = tiesUp(x)
-	decimals := 0
-	for limit := 99.95; x < limit && decimals < 5; limit /= 10 {
-		decimals++
-	}
-	text := strconv.FormatFloat(x, 'f', decimals, 64)
-	if decimals > 0 {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return text
-}
-
-// tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
-func tiesUp(x float64) float64 { return x * (1 + 1e-12) }

@@ -52,14 +52,6 @@ func answer(message string, list []cost.Million, was cost.Million) []string {
 	return append(text, fmt.Sprintf("%s in place of it saves %s a month%s.", best.Contender, money(was.USDMonth-best.USDMonth), sent))
 }
 
-// and lists what there is: "a", "a and b", "a, b, and c".
-func and(list []string) string {
-	if len(list) < 3 {
-		return strings.Join(list, " and ")
-	}
-	return strings.Join(list[:len(list)-1], ", ") + ", and " + list[len(list)-1]
-}
-
 func money(usd float64) string {
 	if usd >= 9.95 {
 		return "$" + words.Integer(int64(math.Round(usd)))

@@ -33,7 +33,7 @@ func Profile(w io.Writer, s *profile.Summary, form Form) error {
 	if small := len(s.Sites) - len(sites); small > 0 {
 		d.note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(profile.WorthIt)))
 	}
-	d.savings(s, sites)
+	writeSavings(d, s, sites)
 	for _, why := range unpredicted(sites) {
 		d.note(why)
 	}
@@ -217,7 +217,7 @@ func savingColumns() []column[saving] {
 	}
 }
 
-func (d *doc) savings(s *profile.Summary, sites []profile.Site) {
+func writeSavings(d *doc, s *profile.Summary, sites []profile.Site) {
 	all, from := savingsOf(s, sites)
 	if len(all) == 0 {
 		d.paragraph("", "No other library is known to do one of these for less.")

@@ -9,23 +9,11 @@ import (
 	"postage/internal/verdict"
 )
 
-// A tile is a rectangle of a page's bar or flame graph, in the units of its SVG.
-type tile struct {
-	X, Y, Width        float64
-	Class, Name, Title string
-}
-
 // A pageTable has its titles in the first row.
 type pageTable struct {
 	Title string
 	Cells [][]string
 }
-
-const (
-	profileWidth = 1000
-	tileHeight   = 22
-	letterWidth  = 7.2 // about
-)
 
 // ProfileHTML writes a page: a bar of the CPU time by stage, the tables, and a flame graph folded
 // to owners. It is self-contained: no network, no scripts.
@@ -79,16 +67,6 @@ func newTile(x, y, width float64, class, name string, share float64) tile {
 	return titled(tile{X: x, Y: y, Width: width, Class: class, Name: name, Title: name + ", " + tenths(share)})
 }
 
-// titled has as much of the tile's name on it as it has room for.
-func titled(t tile) tile {
-	if most := int(t.Width / letterWidth); most < 4 {
-		t.Name = ""
-	} else {
-		t.Name = middle(t.Name, most)
-	}
-	return t
-}
-
 // flameTiles adds a node's tile and those of what it calls, and finds how high they are.
 func flameTiles(tiles []tile, f *profile.Flame, x float64, depth int, height *float64) []tile {
 	y, class := float64(depth*tileHeight), cmp.Or(f.Stage, "own")
@@ -99,16 +77,4 @@ func flameTiles(tiles []tile, f *profile.Flame, x float64, depth int, height *fl
 		x += one.Share * profileWidth
 	}
 	return tiles
-}
-
-// cellsOf are the titles of columns, and then the texts of rows.
-func cellsOf[T any](columns []column[T], rows []T) [][]string {
-	cells := make([][]string, 1+len(rows))
-	for _, c := range columns {
-		cells[0] = append(cells[0], c.title)
-		for i, row := range rows {
-			cells[1+i] = append(cells[1+i], c.text(row))
-		}
-	}
-	return cells
 }

@@ -41,16 +41,16 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form Form) err
 	if !form.Markdown {
 		d.paragraph("", millions(stages, a.Cases, false)...)
 	}
-	d.answers(cases, sight(a, rec), ran(rec, stages))
+	writeAnswers(d, cases, sight(a, rec), ran(rec, stages))
 	if form.Markdown {
 		d.printf("%s\n\n", legend)
 	}
 	for _, c := range a.Cases {
-		d.caseTable(c)
+		writeCase(d, c)
 		d.printf("\n")
 	}
 	d.marked("warning:", a.Warnings...)
-	d.footer(rec)
+	Footer(d, rec)
 	return d.writeTo(w)
 }
 
@@ -84,8 +84,8 @@ func ran(rec *record.Record, stages []cost.Stage) bool {
 	return len(rec.Rows) > 0 && slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage })
 }
 
-// caseTable prints a case's rows, and what its control says of them.
-func (d *doc) caseTable(c *verdict.CaseResult) {
+// writeCase prints a case's rows, and what its control says of them.
+func writeCase(d *doc, c *verdict.CaseResult) {
 	if d.Markdown {
 		d.printf("### %s\n\n", code(c.Name))
 	} else {
@@ -108,10 +108,10 @@ func (d *doc) caseTable(c *verdict.CaseResult) {
 	with, without := split(c)
 	columns := columnsOf(c, d.Wide || d.Markdown)
 	if d.Markdown {
-		columns = d.halved(columns, with)
+		columns = halved(d, columns, with)
 	}
 	if len(with) > 0 {
-		table(d, columns, with, d.cell)
+		table(d, columns, with, func(r *verdict.Result, text string) string { return paintCell(d, r, text) })
 	}
 	for _, r := range without {
 		d.item(r.Row.Contender, r.Reason())
@@ -131,7 +131,7 @@ const widest = 13
 
 // halved are the columns of Markdown's first table. If there are more than widest, those behind the
 // CPU time come after it, in a second one, which is written by the function that table calls last.
-func (d *doc) halved(columns []column[*verdict.Result], rows []*verdict.Result) []column[*verdict.Result] {
+func halved(d *doc, columns []column[*verdict.Result], rows []*verdict.Result) []column[*verdict.Result] {
 	columns[0].title = "contender"
 	i := slices.IndexFunc(columns, func(c column[*verdict.Result]) bool { return c.title == cpuTitle })
 	if i < 0 || len(columns) <= widest {
@@ -164,15 +164,15 @@ func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	return with, without
 }
 
-func (d *doc) cell(r *verdict.Result, text string) string {
+func paintCell(d *doc, r *verdict.Result, text string) string {
 	if r.Row.Role == record.RoleFloor {
 		return d.paint(dim, text)
 	}
-	return d.colored(text)
+	return Colored(d, text)
 }
 
-// colored is a verdict or an outcome in its colour.
-func (d *doc) colored(text string) string {
+// Colored is a verdict or an outcome in its colour.
+func Colored(d *doc, text string) string {
 	switch text {
 	case string(verdict.Faster), string(verdict.Passed):
 		return d.paint(green, text)
@@ -200,8 +200,8 @@ func worldText(rec *record.Record) string {
 	return "costs are CPU time of a process with " + rec.Run.World.String()
 }
 
-// footer says what the figures were measured with and what the instrument cost.
-func (d *doc) footer(rec *record.Record) {
+// Footer says what the figures were measured with and what the instrument cost.
+func Footer(d *doc, rec *record.Record) {
 	if !d.Markdown {
 		d.note(machineText(rec))
 		d.note(worldText(rec))

@@ -29,12 +29,12 @@ func Trends(w io.Writer, row string, trends []*trend.Trend, last int, form Form)
 		if d.Len() > 0 {
 			d.printf("\n")
 		}
-		d.trend(tr, last)
+		writeTrend(d, tr, last)
 	}
 	return d.writeTo(w)
 }
 
-func (d *doc) trend(tr *trend.Trend, last int) {
+func writeTrend(d *doc, tr *trend.Trend, last int) {
 	d.lines(bold, "", tr.Row, "  ")
 	d.note(tr.Machine)
 	d.lines(lipgloss.Style{}, "", trendSummary(tr), "  ")
@@ -43,14 +43,14 @@ func (d *doc) trend(tr *trend.Trend, last int) {
 	}
 	if len(tr.Changes) > 0 {
 		d.printf("\n")
-		d.changePoints(tr)
+		writeChangePoints(d, tr)
 	}
 	shown := len(tr.Points)
 	if last > 0 {
 		shown = min(shown, last)
 	}
 	d.printf("\n")
-	d.points(tr, len(tr.Points)-shown)
+	writePoints(d, tr, len(tr.Points)-shown)
 	if shown < len(tr.Points) {
 		d.note(fmt.Sprintf("the last %d of %d runs; --last 0 prints all", shown, len(tr.Points)))
 	}
@@ -123,7 +123,7 @@ func ratiosOf(tr *trend.Trend) (ratios []float64) {
 	return ratios
 }
 
-func (d *doc) changePoints(tr *trend.Trend) {
+func writeChangePoints(d *doc, tr *trend.Trend) {
 	var rows []*trend.Change
 	for i := range tr.Changes {
 		rows = append(rows, &tr.Changes[i])
@@ -154,7 +154,7 @@ func (d *doc) changePoints(tr *trend.Trend) {
 	}
 }
 
-func (d *doc) points(tr *trend.Trend, from int) {
+func writePoints(d *doc, tr *trend.Trend, from int) {
 	marks := map[int]string{}
 	for _, c := range tr.Changes {
 		marks[c.Point] = "changed"

@@ -66,9 +66,9 @@ func newTrends(trends []*trend.Trend) *trendsView {
 	v := &trendsView{LeftOut: max(0, len(all)-trendsShown)}
 	all = all[:len(all)-v.LeftOut]
 	each := min(trendPoints, max(trendPointsLeast, trendPointsInAll/len(all)))
-	ids := map[string]int{}
+	ids := IDs{}
 	for _, t := range all {
-		v.Trends = append(v.Trends, newTrend(t, each, unlike(ids, "trend-"+slug(t.Row))))
+		v.Trends = append(v.Trends, newTrend(t, each, ids.Of("trend-"+t.Row)))
 	}
 	return v
 }
