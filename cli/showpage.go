@@ -57,12 +57,21 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 	for i, name := range toldApart(names) {
 		runs = append(runs, report.NamedRun{Name: name, Record: records[i]})
 	}
-	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Claims: claims.Check(claims.All(), records)}
+	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
 	if flags.trends {
-		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
+		trends, err := reportedTrends(cmd, flags.history, runs)
+		if err == nil {
+			contents.Sections, err = report.TrendSection(trends)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	published, err := claims.Check(claims.All(), records).Section()
+	if err != nil {
+		return err
+	}
+	contents.Sections = append(contents.Sections, published...)
 	if err := writeFile(flags.file, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package report
 
 import (
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -94,6 +96,25 @@ func (all Claims) Print(w io.Writer, form Form) error {
 	d.printf("\n")
 	d.lines(lipgloss.Style{}, "", all.Note, "")
 	return d.writeTo(w)
+}
+
+var (
+	//go:embed page/claims.gohtml
+	claimsText string
+	//go:embed page/claims.css
+	claimsCSS string
+)
+
+// Section is the claims as a part of a page, once something was measured of one.
+func (all Claims) Section() ([]Section, error) {
+	if !slices.ContainsFunc(all.List, Claim.wasMeasured) {
+		return nil, nil
+	}
+	body, err := Fragment(claimsText, template.FuncMap{
+		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
+		"here":      func(c Claim) []string { return c.measured() },
+	}, all)
+	return []Section{{"claims", "Published claims", template.CSS(claimsCSS), body}}, err
 }
 
 // unavailable says why a claim has no measures, "" if it has some.

@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	_ "embed"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -63,6 +65,13 @@ type countedFlame struct {
 	Tiles      []tile
 }
 
+var (
+	//go:embed page/counts.gohtml
+	flamesText string
+	//go:embed page/counts.css
+	flamesCSS string
+)
+
 // CountsHTML writes a page that shows in which functions, by the way that leads there, the
 // benchmarks that changed did. It is self-contained: no network, no scripts.
 func CountsHTML(w io.Writer, run *verdict.CountedRun) error {
@@ -84,5 +93,9 @@ func CountsHTML(w io.Writer, run *verdict.CountedRun) error {
 			Height: deepest * tileHeight, Tiles: root.tiles(nil, 0, profileWidth/max(1, root.width), 0, c.Old.Instructions),
 		})
 	}
-	return writePage(w, "counts.gohtml", p)
+	body, err := Fragment(flamesText, nil, p)
+	if err != nil {
+		return err
+	}
+	return Page{Title: "instructions", Command: "bench --count", Style: template.CSS(flamesCSS), Body: body}.Write(w)
 }

@@ -1,8 +1,7 @@
 package report
 
 import (
-	"embed"
-	"errors"
+	_ "embed"
 	"html/template"
 	"io"
 	"maps"
@@ -10,14 +9,19 @@ import (
 	"strings"
 
 	"postage/internal/cost"
-	"postage/internal/history/trend"
 	"postage/internal/verdict"
-	"postage/internal/words"
 	"postage/record"
 )
 
-//go:embed page
-var pageFiles embed.FS
+// The page's contents, without the sections of others.
+var (
+	//go:embed page/show.gohtml
+	pageText string
+	//go:embed page/show.css
+	showCSS string
+	//go:embed page/show.js
+	pageScript string
+)
 
 // NamedRun is a record and what it is called.
 type NamedRun struct {
@@ -30,59 +34,25 @@ type Contents struct {
 	Runs []NamedRun
 	// Stages say what their figures mean. Cases of others are shown without that.
 	Stages []cost.Stage
-	// Claims are shown once something was measured of one.
-	Claims Claims
-	// History is how rows changed over earlier runs, a section of its own if there is any.
-	History []*trend.Trend
+	// Sections of other features come behind the cases.
+	Sections []Section
 }
 
 // HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
 // and sorts. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
-	p := newPage(c)
-	p.Trends = newTrends(c.History)
-	return writePage(w, "page.gohtml", p)
-}
-
-// writePage writes a page by its template.
-func writePage(w io.Writer, name string, data any) error {
-	t, err := template.New(name).Funcs(pageFuncs()).ParseFS(pageFiles, "page/*.gohtml")
+	body, err := Fragment(pageText, template.FuncMap{
+		"machine": machineText, "world": worldText, "self": selfText, "busy": busyText,
+		"sight": func(r analyzed) string { return sight(r.Analysis, r.Record) },
+	}, newPage(c))
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, data)
-}
-
-// pageFuncs are the texts that the templates make of figures.
-func pageFuncs() template.FuncMap {
-	return template.FuncMap{
-		"css": func(names ...string) (all template.CSS, err error) {
-			for _, name := range names {
-				text, failed := pageFiles.ReadFile("page/" + name)
-				all, err = all+template.CSS(text), errors.Join(err, failed)
-			}
-			return all, err
-		},
-		"script": func() (template.JS, error) {
-			text, err := pageFiles.ReadFile("page/page.js")
-			return template.JS(text), err
-		},
-		"machine": machineText, "world": worldText, "self": selfText, "busy": busyText,
-		"sight":     func(r analyzed) string { return sight(r.Analysis, r.Record) },
-		"published": func(c Claim) []string { return c.each((*ClaimMeasure).published) },
-		"here":      func(c Claim) []string { return c.measured() },
-		"started":   startedText, "date": dateText, "commit": commitText, "ratio": ratio, "interval": pointRatio, "change": factorText, "probability": probability, "alongWith": alongWith,
-		"whole": words.Integer, "duration": duration,
-		"known":   func(ns *float64) string { return known(ns, duration) },
-		"of":      func(x *float64) float64 { return *x },
-		"percent": func(part, whole float64) float64 { return 100 * part / whole },
-		"sum": func(all ...int) (sum int) {
-			for _, n := range all {
-				sum += n
-			}
-			return sum
-		},
+	style := template.CSS(showCSS)
+	for _, s := range c.Sections {
+		style += s.Style
 	}
+	return Page{Title: "what a message costs", Command: "show", Style: style, Script: template.JS(pageScript), Body: body}.Write(w)
 }
 
 // analyzed is a run with what its record says.
@@ -99,14 +69,13 @@ type page struct {
 	More      []answerView
 	Remarks   []string
 	Parts     []string // key=value parts, to filter by
-	Trends    *trendsView
 	Cases     []caseView
 	Failures  []noteView
 	Controls  []noteView // that miss 1
 	// Controlled is how many cases have a control with figures.
 	Controlled int
 	Warnings   []noteView
-	Claims     Claims
+	Sections   []Section
 	Runs       []analyzed
 }
 
@@ -199,9 +168,7 @@ func newPage(contents Contents) *page {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
 	p.Millions = millions(contents.Stages, measured, true)
-	if slices.ContainsFunc(contents.Claims.List, Claim.wasMeasured) {
-		p.Claims = contents.Claims
-	}
+	p.Sections = contents.Sections
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
 }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -44,14 +46,29 @@ type linePlot struct {
 
 type curve struct{ Class, Name, Path string }
 
+var (
+	//go:embed page/load.gohtml
+	loadText string
+	//go:embed page/load.css
+	loadCSS string
+)
+
 // LoadHTML writes the page. It is self-contained: no network, no scripts.
 func LoadHTML(w io.Writer, p LoadPage) error {
 	p.Started, p.Seconds = p.Started.UTC(), together(p.Seconds)
-	return writePage(w, "load.gohtml", struct {
+	body, err := Fragment(loadText, template.FuncMap{
+		"known":   func(ns *float64) string { return known(ns, duration) },
+		"of":      func(x *float64) float64 { return *x },
+		"percent": func(part, whole float64) float64 { return 100 * part / whole },
+	}, struct {
 		LoadPage
 		Percentiles []string
 		Plots       []linePlot
 	}{p, []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, p.plots()})
+	if err != nil {
+		return err
+	}
+	return Page{Title: "load", Command: "load", Style: template.CSS(loadCSS), Body: body}.Write(w)
 }
 
 // together joins neighbouring seconds until there are few enough. Joined seconds have the worst

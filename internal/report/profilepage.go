@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	_ "embed"
+	"html/template"
 	"io"
 	"strings"
 
@@ -14,6 +16,13 @@ type pageTable struct {
 	Title string
 	Cells [][]string
 }
+
+var (
+	//go:embed page/profile.gohtml
+	profileText string
+	//go:embed page/profile.css
+	profileCSS string
+)
 
 // ProfileHTML writes a page: a bar of the CPU time by stage, the tables, and a flame graph folded
 // to owners. It is self-contained: no network, no scripts.
@@ -32,7 +41,11 @@ func ProfileHTML(w io.Writer, s *profile.Summary) error {
 		v.Tables = append(v.Tables, pageTable{"What a change would save of all CPU time", cellsOf(savingColumns(), savings)})
 	}
 	v.Flame = flameTiles(nil, s.Flame, 0, 0, &v.Height)
-	return writePage(w, "profile.gohtml", v)
+	body, err := Fragment(profileText, nil, v)
+	if err != nil {
+		return err
+	}
+	return Page{Title: "profile", Command: "profile", Style: template.CSS(profileCSS), Body: body}.Write(w)
 }
 
 // profileBar is all CPU time by stage.

@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -54,6 +56,26 @@ type trendMark struct {
 
 // Of is a point of those that are shown.
 func (v *trendView) Of(i int) *trend.Point { return &v.Points[i] }
+
+var (
+	//go:embed page/trend.gohtml
+	trendText string
+	//go:embed page/trend.css
+	trendCSS string
+)
+
+// TrendSection is how rows changed as a part of a page, if there is anything to show.
+func TrendSection(trends []*trend.Trend) ([]Section, error) {
+	view := newTrends(trends)
+	if view == nil {
+		return nil, nil
+	}
+	body, err := Fragment(trendText, template.FuncMap{
+		"started": startedText, "date": dateText, "commit": commitText, "interval": pointRatio, "change": factorText,
+		"probability": probability, "alongWith": alongWith,
+	}, view)
+	return []Section{{"history", "History", template.CSS(trendCSS), body}}, err
+}
 
 // newTrends is the section, nil if no trend has two ratios among its latest points. Trends
 // that changed last come first.
