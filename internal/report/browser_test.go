@@ -3,117 +3,16 @@ package report
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
-
-// axe is axe-core, the accessibility checker (MPL-2.0, from npm), for this test only.
-//
-//go:embed testdata/axe.min.js
-var axe string
-
-// browser starts a headless Chromium that the test owns.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("no chromium: apt-get install chromium")
-		}
-		t.Skip("no chromium: apt-get install chromium")
-	}
-	// The profile's folder is chromedp's own, which goes on removing it while Chrome's
-	// children still write there.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WSURLReadTimeout(3*time.Minute), chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1200, 900))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancelAllocator := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancelAllocator)
-	ctx, cancelBrowser := chromedp.NewContext(ctx)
-	t.Cleanup(cancelBrowser)
-	do(t, ctx)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
-	t.Helper()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// value runs an action that returns something.
-func value[T any](t *testing.T, ctx context.Context, action chromedp.Action[T]) T {
-	t.Helper()
-	v, err := chromedp.Run(ctx, action)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// command is an action that sends a protocol command.
-func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, c, params)
-		return err
-	})
-}
-
-// complaints collects what a page says on its console and asks of the network.
-type complaints struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (c *complaints) listen(t *testing.T, ctx context.Context, page string) {
-	t.Helper()
-	err := chromedp.Listen(ctx, func(event any) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			c.list = append(c.list, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
-		case *runtime.EventConsoleAPICalled:
-			c.list = append(c.list, fmt.Sprintf("console.%s", e.Type))
-		case *log.EventEntryAdded:
-			c.list = append(c.list, fmt.Sprintf("%s: %s", e.Entry.Level, e.Entry.Text))
-		case *network.EventRequestWillBeSent:
-			if e.Request.URL != page && !strings.HasPrefix(e.Request.URL, "data:") {
-				c.list = append(c.list, "request for "+e.Request.URL)
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	do(t, ctx, command(log.Enable, cdp.Empty{}), command(network.Enable, network.EnableParams{}), command(runtime.Enable, cdp.Empty{}))
-}
 
 // opened is a page of runs in a file, as a browser is given it.
 func opened(t *testing.T, runs []NamedRun) string {
@@ -139,21 +38,7 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("on a phone it is %d wide: %s", width, text(t, ctx, `Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > 376 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, 5).join(" ")`))
 	}
 	keep(t, "phone.jpg", value(t, ctx, chromedp.FullScreenshot(80)))
-	heard.mu.Lock()
-	defer heard.mu.Unlock()
-	for _, complaint := range heard.list {
-		t.Error(complaint)
-	}
-}
-
-func number(t *testing.T, ctx context.Context, expression string) int {
-	t.Helper()
-	return value(t, ctx, chromedp.Evaluate[int](expression))
-}
-
-func text(t *testing.T, ctx context.Context, expression string) string {
-	t.Helper()
-	return value(t, ctx, chromedp.Evaluate[string](expression))
+	heard.tell(t)
 }
 
 func TestPageFiltersAndSorts(t *testing.T) {
@@ -270,37 +155,7 @@ func pictures(t *testing.T, ctx context.Context) {
 }
 
 // keep leaves a file behind if the test is run with -artifacts.
-func keep(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name), data, 0o666); err != nil {
-		t.Error(err)
-	}
-}
-
 // accessible runs axe-core, which may find nothing serious.
-func accessible(t *testing.T, ctx context.Context, scheme string) {
-	t.Helper()
-	do(t, ctx,
-		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}),
-		chromedp.Evaluate[chromedp.Void](axe+";undefined"))
-	found := value(t, ctx, chromedp.Evaluate[string](`axe.run().then(r => JSON.stringify(r.violations.map(v =>
-		({id: v.id, impact: v.impact, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary)}))))`, chromedp.EvalAwaitPromise))
-	var violations []struct {
-		ID, Impact string
-		Nodes      []string
-	}
-	if err := json.Unmarshal([]byte(found), &violations); err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range violations {
-		if v.Impact == "serious" || v.Impact == "critical" {
-			t.Errorf("%s: %s (%s): %q", scheme, v.ID, v.Impact, v.Nodes)
-		} else {
-			t.Logf("%s: %s (%s): %q", scheme, v.ID, v.Impact, v.Nodes)
-		}
-	}
-}
-
 // Without scripts the page is complete: every figure of its tables is there, and what only works
 // with scripts is not shown.
 func TestPageWithoutScripts(t *testing.T) {

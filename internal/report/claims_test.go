@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"postage/internal/verdict"
@@ -56,5 +57,23 @@ func TestClaims(t *testing.T) {
 	golden(t, "claims.json", out.Bytes())
 	if !json.Valid(out.Bytes()) {
 		t.Error("no JSON")
+	}
+}
+
+// The page shows the published claims once something was measured of one.
+func TestClaimsSection(t *testing.T) {
+	all := checked()
+	for _, r := range []struct {
+		claims Claims
+		want   bool
+	}{{all, true}, {Claims{}, false}, {Claims{List: all.List[4:]}, false}} {
+		sections, err := r.claims.Section()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := len(sections) == 1 && strings.Contains(string(sections[0].Body), `id="claims"`) && strings.Contains(string(sections[0].Body), "0.178 (19,000,000 against 107,000,000)")
+		if got != r.want {
+			t.Errorf("%d claims shown: %v, want %v", len(r.claims.List), got, r.want)
+		}
 	}
 }

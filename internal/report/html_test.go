@@ -228,38 +228,3 @@ func TestHTMLOfNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestTicksAreFewAndWithin(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 1))
-	for range 2000 {
-		low := math.Exp(20*rng.Float64() - 10)
-		x := newAxis([]float64{low, low * math.Exp(12*rng.Float64())}, 100, 500)
-		ticks := x.ticks(tickText)
-		if len(ticks) > 14 {
-			t.Errorf("%d ticks from %v to %v", len(ticks), x.low, x.high)
-		}
-		for i, tick := range ticks {
-			if tick.At < 100 || tick.At > 500 || i > 0 && tick.At < ticks[i-1].At {
-				t.Errorf("ticks %v", ticks)
-			}
-		}
-	}
-}
-
-// The page shows the published claims once something was measured of one.
-func TestClaimsSection(t *testing.T) {
-	all := checked()
-	for _, r := range []struct {
-		claims Claims
-		want   bool
-	}{{all, true}, {Claims{}, false}, {Claims{List: all.List[4:]}, false}} {
-		sections, err := r.claims.Section()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := len(sections) == 1 && strings.Contains(string(sections[0].Body), `id="claims"`) && strings.Contains(string(sections[0].Body), "0.178 (19,000,000 against 107,000,000)")
-		if got != r.want {
-			t.Errorf("%d claims shown: %v, want %v", len(r.claims.List), got, r.want)
-		}
-	}
-}

@@ -139,9 +139,5 @@ func TestLoadInBrowser(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "load.png"), picture, 0o666); err != nil {
 		t.Error(err)
 	}
-	heard.mu.Lock()
-	defer heard.mu.Unlock()
-	for _, complaint := range heard.list {
-		t.Error(complaint)
-	}
+	heard.tell(t)
 }

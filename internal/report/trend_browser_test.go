@@ -30,11 +30,7 @@ func TestTrendsInBrowser(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		accessible(t, ctx, scheme)
 	}
-	heard.mu.Lock()
-	defer heard.mu.Unlock()
-	for _, complaint := range heard.list {
-		t.Error(complaint)
-	}
+	heard.tell(t)
 }
 
 // Without scripts the plots are those that Go made, and the tables are beneath them.

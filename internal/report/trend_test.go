@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,23 +176,6 @@ func TestTrendSectionSize(t *testing.T) {
 		}
 		if left := strings.Contains(string(page), fmt.Sprintf("%d more rows have a history", size.rows-trendsShown)); left != (size.rows > trendsShown) {
 			t.Errorf("%d rows: what is left out is said: %v", size.rows, left)
-		}
-	}
-}
-
-func TestNiceTicksAreFewAndWithin(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 1))
-	for range 5000 {
-		low := math.Exp(16*rng.Float64() - 8)
-		high := low * (1.001 + 5*rng.Float64())
-		ticks := linear{low, high, 0, 1}.ticks(func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
-		if len(ticks) < 2 || len(ticks) > 11 {
-			t.Fatalf("%d ticks from %v to %v", len(ticks), low, high)
-		}
-		for _, tick := range ticks {
-			if v, err := strconv.ParseFloat(tick.Text, 64); err != nil || v < low*(1-1e-6) || v > high*(1+1e-6) {
-				t.Fatalf("ticks %v from %v to %v", ticks, low, high)
-			}
 		}
 	}
 }

@@ -3,20 +3,13 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"postage/record"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample is a record with one of everything that a report must show: a baseline, its
 // control, a faster and a slower contender, one that is the same, one that failed its
@@ -96,23 +89,6 @@ func addCase(rec *record.Record, rng *rand.Rand, c string, blocks int, specs ...
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); `go test ./internal/report -update` writes it anew:\n%s", name, diff)
-	}
-}
-
 func TestTerminal(t *testing.T) {
 	for _, r := range []struct {
 		name  string
@@ -182,21 +158,11 @@ func TestNoProofNoFigure(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for _, r := range []struct {
-		x    float64
-		want string
-	}{{0, "0.0"}, {0.01234, "0.0123"}, {1.5, "1.500"}, {12.34, "12.34"}, {474.12, "474.1"}, {999.96, "1,000"}, {1035000, "1,035,000"}, {-1234.5, "-1,235"}} {
-		if got := grouped(r.x); got != r.want {
-			t.Errorf("grouped(%v) = %q, want %q", r.x, got, r.want)
-		}
+func TestMarkdown(t *testing.T) {
+	var b bytes.Buffer
+	if err := Record(&b, sample(), stages, Form{Markdown: true}); err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range []struct {
-		x    float64
-		want string
-	}{{0.29, "0.290"}, {0.00643, "0.00643"}, {0.02, "0.0200"}, {0.0231, "0.0231"}, {0.00001234, "0.0000123"}, {1, "1.000"}, {12.345, "12.3"}, {1234.5, "1,235"}} {
-		if got := ratio(r.x); got != r.want {
-			t.Errorf("ratio(%v) = %q, want %q", r.x, got, r.want)
-		}
-	}
+	golden(t, "record.md", b.Bytes())
+	wellFormed(t, b.String())
 }
