@@ -13,7 +13,7 @@ import (
 
 	"postage/internal/bench"
 	"postage/internal/build"
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/lab"
@@ -346,11 +346,11 @@ func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes
 				say(cmd, "not compared: %s", note)
 			}
 		}
-		return report.Record(cmd.OutOrStdout(), rec, nil, form)
+		return show.Record(cmd.OutOrStdout(), rec, nil, form)
 	case flags.JSON && changes != nil:
 		changes.Warnings = append(changes.Warnings, notes...)
 	}
-	return report.Bench(cmd.OutOrStdout(), rec, changes, notes, form)
+	return bench.Print(cmd.OutOrStdout(), rec, changes, notes, form)
 }
 
 // mostProfiled is how many benchmarks are profiled. Each takes about 10 s.
@@ -361,7 +361,7 @@ const mostProfiled = 10
 func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
 	profiled := 0
 	for _, r := range changes.Rows {
-		if !report.BenchChanged(r) {
+		if !bench.Changed(r) {
 			continue
 		}
 		if profiled++; profiled > mostProfiled {

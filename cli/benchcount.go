@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/bench"
-	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -67,11 +66,11 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 	}
 	say(cmd, "record saved as %s", out)
 	if flags.html != "" {
-		if err := writeFile(flags.html, func(w io.Writer) error { return report.CountsHTML(w, run) }); err != nil {
+		if err := writeFile(flags.html, func(w io.Writer) error { return bench.CountsHTML(w, run) }); err != nil {
 			return err
 		}
 	}
-	if err := report.Counts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
+	if err := bench.PrintCounts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
 		return err
 	}
 	if flags.gate {

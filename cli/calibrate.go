@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -155,7 +154,7 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 }
 
 // printCalibration prints what the calibration in a record found.
-func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*report.Calibration, error) {
+func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*Calibration, error) {
 	c, covered := calibrationOf(cmp.Or(calibratedStage(rec), "first stage"), rec)
 	if c.Comparisons == 0 {
 		return nil, fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
@@ -197,18 +196,18 @@ func eachTook(rec *record.Record) time.Duration {
 	return (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 }
 
-func rate(k, n int) report.Rate {
+func rate(k, n int) Rate {
 	low, high := stats.ClopperPearson(k, n, 0.95)
-	return report.Rate{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
+	return Rate{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
 }
 
-func rateText(r report.Rate) string {
+func rateText(r Rate) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
 }
 
 // calibrationLine says in one line what verdicts are worth here, and what the next smaller slowdown
 // that is not found in 95% of comparisons would take.
-func calibrationLine(rec *record.Record, r *report.Calibration) string {
+func calibrationLine(rec *record.Record, r *Calibration) string {
 	finds, missed := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed), 0.0
 	for _, s := range r.Slowdowns {
 		if r.Smallest == nil || s.By < *r.Smallest {

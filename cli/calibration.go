@@ -3,7 +3,6 @@ package cli
 import (
 	"slices"
 
-	"postage/internal/report"
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -12,8 +11,8 @@ import (
 
 // calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
 // of slowed contenders contain what they were slowed by.
-func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
-	c = &report.Calibration{Stage: stage}
+func calibrationOf(stage string, rec *record.Record) (c *Calibration, covered Rate) {
+	c = &Calibration{Stage: stage}
 	margin := verdict.Margin(rec.Run.Precision)
 	falseAlarms, misses := 0, 0
 	var blocks, widths, needed []float64
@@ -68,7 +67,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 // the rows of a run against old code. First they are all equal, then those that have a slowed
 // contender have it, for each slowdown. All is as in a real gate but the builds: the same program
 // is on both sides.
-func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
+func calibrationGate(rec *record.Record, rows int) CalibrationGate {
 	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
 	runs, failed, equal, passed := 0, 0, 0, 0
 	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
@@ -95,15 +94,15 @@ func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
 			}
 		}
 	}
-	return report.CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
+	return CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
 }
 
 // slowdowns are how often each that was injected was found.
-func slowdowns(found, of []int) []report.Slowdown {
-	all := []report.Slowdown{}
+func slowdowns(found, of []int) []Slowdown {
+	all := []Slowdown{}
 	for i, by := range lab.InjectedSlowdowns {
 		if of[i] > 0 {
-			all = append(all, report.Slowdown{By: by, Found: rate(found[i], of[i])})
+			all = append(all, Slowdown{By: by, Found: rate(found[i], of[i])})
 		}
 	}
 	return all

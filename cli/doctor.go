@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
 	"postage/record"
 )
 
@@ -160,8 +159,8 @@ func conclusion(m *record.Machine) string {
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
 
-func doctorJSON(w io.Writer, m *record.Machine, c *report.Calibration) error {
-	return report.DoctorJSON(w, m, findings(m), conclusion(m), c)
+func doctorJSON(w io.Writer, m *record.Machine, c *Calibration) error {
+	return DoctorJSON(w, m, findings(m), conclusion(m), c)
 }
 
 func memoryText(bytes int64) string {

@@ -15,7 +15,7 @@ import (
 
 	"postage/internal/history"
 	"postage/internal/history/trend"
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/words"
 	"postage/record"
 )
@@ -165,7 +165,7 @@ func historyListCommand(place *string) *cobra.Command {
 					say(cmd, "the history is empty: `postage history add latest` adds a run")
 					return nil
 				}
-				return report.History(cmd.OutOrStdout(), entries, flags.form(cmd))
+				return history.PrintList(cmd.OutOrStdout(), entries, flags.form(cmd))
 			})
 		},
 	}
@@ -207,7 +207,7 @@ at most 5% of all trends.`,
 				if err != nil {
 					return err
 				}
-				return report.Trends(cmd.OutOrStdout(), row, trends, last, flags.form(cmd))
+				return history.PrintTrends(cmd.OutOrStdout(), row, trends, last, flags.form(cmd))
 			})
 		},
 	}
@@ -286,7 +286,7 @@ func completeHistoryRows(place *string) func(*cobra.Command, []string, string) (
 
 // reportedTrends are the trends of the rows of these runs, on their machines. There are none
 // where the history is not at the place given and the place was not asked for.
-func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (trends []*trend.Trend, err error) {
+func reportedTrends(cmd *cobra.Command, flag string, runs []show.NamedRun) (trends []*trend.Trend, err error) {
 	asked := flag != "" || os.Getenv(historyVariable) != ""
 	if _, err := os.Stat(historyFile); err != nil && !asked {
 		return nil, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 )
@@ -101,10 +100,10 @@ func pairs(m map[string]string) string {
 
 func listJSON(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
-	var rows []report.Listed
+	var rows []Listed
 	for _, e := range entries {
 		c := &e.Contender
-		row := report.Listed{
+		row := Listed{
 			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.FirstLook(),
 			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
 			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: c.Settings, Properties: c.Properties, Checks: c.Checks,
@@ -114,7 +113,7 @@ func listJSON(w io.Writer, entries []lab.Entry) error {
 		}
 		rows = append(rows, row)
 	}
-	return report.ListJSON(w, rows)
+	return ListJSON(w, rows)
 }
 
 // completePatterns completes the parts that rows are made of.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 
-	"postage/internal/report"
+	"postage/internal/loadpage"
 	"postage/load"
 )
 
 // loadPage makes the page about a load on a target.
-func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
+func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) loadpage.Page {
 	first, n := t.Request, len(t.Requests)
 	if n > 0 {
 		first = t.Requests[0]
@@ -21,7 +21,7 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 	if n > 1 {
 		what = fmt.Sprintf("%d requests, the first %s", n, what)
 	}
-	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r), Seconds: s.page}
+	p := loadpage.Page{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r), Seconds: s.page}
 	if r.Invalid() != "" {
 		return p
 	}
@@ -33,22 +33,22 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 		if slower*float64(r.Latency.TotalCount()) < 1 || !r.OnTime(q) {
 			return p
 		}
-		p.Distribution = append(p.Distribution, report.LoadQuantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
+		p.Distribution = append(p.Distribution, loadpage.Quantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
 	}
 }
 
 // loadForm is a result in the form that scripts read.
-func loadForm(r *load.Result) report.Load {
+func loadForm(r *load.Result) loadpage.Load {
 	text := func(s string) *string {
 		if s == "" {
 			return nil
 		}
 		return &s
 	}
-	form := report.Load{
+	form := loadpage.Load{
 		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, Server: (*report.LoadServer)(r.Server),
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, Server: (*loadpage.LoadServer)(r.Server),
 	}
 	if r.Rate > 0 {
 		form.Rate, form.LateP99NS = new(r.Rate), new(float64(r.Late.ValueAtQuantile(99)))
@@ -69,7 +69,7 @@ func loadForm(r *load.Result) report.Load {
 	}
 	for i := range r.Targets {
 		t := &r.Targets[i]
-		form.Targets = append(form.Targets, report.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed,
+		form.Targets = append(form.Targets, loadpage.LoadTarget{Name: t.Name, Rate: t.Rate(r), Requests: t.Done, Failed: t.Failed,
 			LatencyNS: quantiles(t.Latency, 1e3, func(q float64) bool { return known(q) && t.Done > 0 })})
 	}
 	return form

@@ -19,7 +19,7 @@ import (
 	"postage/internal/bench"
 	"postage/internal/build"
 	"postage/internal/proc"
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -58,7 +58,7 @@ func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags) e
 	if f.gate {
 		return gate(cmd, changes, form, "")
 	}
-	return report.Changes(cmd.OutOrStdout(), changes, form)
+	return show.Changes(cmd.OutOrStdout(), changes, form)
 }
 
 // firstLookBudget is how long a first look takes.

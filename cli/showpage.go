@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/claims"
-	"postage/internal/report"
+	"postage/internal/history"
+	"postage/internal/show"
 	"postage/lab"
 )
 
@@ -53,15 +54,15 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}
 	}
-	var runs []report.NamedRun
+	var runs []show.NamedRun
 	for i, name := range toldApart(names) {
-		runs = append(runs, report.NamedRun{Name: name, Record: records[i]})
+		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
 	}
-	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
+	contents := show.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
 	if flags.trends {
 		trends, err := reportedTrends(cmd, flags.history, runs)
 		if err == nil {
-			contents.Sections, err = report.TrendSection(trends)
+			contents.Sections, err = history.Section(trends)
 		}
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 		return err
 	}
 	contents.Sections = append(contents.Sections, published...)
-	if err := writeFile(flags.file, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
+	if err := writeFile(flags.file, func(w io.Writer) error { return show.HTML(w, contents) }); err != nil {
 		return err
 	}
 	say(cmd, "page saved as %s", flags.file)

@@ -15,6 +15,7 @@ import (
 	"postage/internal/claims"
 	"postage/internal/recordtest"
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -90,7 +91,7 @@ func TestReportOfAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
-	if err := report.HTML(&page, report.Contents{Runs: []report.NamedRun{{Name: "all.txt", Record: rec}}, Sections: published}); err != nil {
+	if err := show.HTML(&page, show.Contents{Runs: []show.NamedRun{{Name: "all.txt", Record: rec}}, Sections: published}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d rows of %d cases, %d blocks: %d bytes", len(rec.Rows), len(rec.Cases()), len(rec.Blocks), page.Len())
@@ -186,9 +187,9 @@ func TestNothingIsWiderThan80Columns(t *testing.T) {
 	other.Machine.Cores = 64
 	var all bytes.Buffer
 	err := errors.Join(
-		report.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
-		report.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
-		report.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
+		show.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
+		show.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
+		show.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
 		claims.Check(claims.All(), []*record.Record{rec}).Print(&all, report.Form{}))
 	if err != nil {
 		t.Fatal(err)

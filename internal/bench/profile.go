@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-
-	"postage/internal/report"
 )
 
 const (
@@ -37,7 +35,7 @@ type half struct {
 // Profile runs the case's benchmark in more processes, which are not timed, with the sides taking
 // turns and in several layouts. It writes a CPU profile of each side into the folder. An operation
 // takes about so long; both sides do the same number of them.
-func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*report.BenchProfile, error) {
+func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*BenchProfile, error) {
 	of := s.pairs[caseName]
 	if of.old.binary == nil {
 		return nil, fmt.Errorf("profile %s: it has no old side", caseName)
@@ -60,18 +58,18 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 			*side.to = append(*side.to, one)
 		}
 	}
-	p := &report.BenchProfile{Case: caseName}
+	p := &BenchProfile{Case: caseName}
 	name := strings.NewReplacer("/", "_", " ", "_", ":", "_").Replace(strings.TrimPrefix(caseName, "Bench/pkg="))
-	functions, period := map[string]*report.MovedFunction{}, 0.0 // ns of an operation that a sample stands for
+	functions, period := map[string]*MovedFunction{}, 0.0 // ns of an operation that a sample stands for
 	for _, side := range []struct {
 		all     []*profile.Profile
 		suffix  string
 		file    *string
 		samples *int64
-		count   func(*report.MovedFunction) *float64
+		count   func(*MovedFunction) *float64
 	}{
-		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *report.MovedFunction) *float64 { return &m.Old }},
-		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *report.MovedFunction) *float64 { return &m.New }},
+		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *MovedFunction) *float64 { return &m.Old }},
+		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *MovedFunction) *float64 { return &m.New }},
 	} {
 		merged, err := profile.Merge(side.all)
 		if err != nil {
@@ -85,7 +83,7 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 			*side.samples += sample.Value[0]
 			function := functionOf(sample)
 			if functions[function] == nil {
-				functions[function] = &report.MovedFunction{Function: function}
+				functions[function] = &MovedFunction{Function: function}
 			}
 			*side.count(functions[function]) += float64(sample.Value[0])
 		}
@@ -100,7 +98,7 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 		m.Move = m.New - m.Old
 		p.Moved = append(p.Moved, *m)
 	}
-	slices.SortFunc(p.Moved, func(a, b report.MovedFunction) int {
+	slices.SortFunc(p.Moved, func(a, b MovedFunction) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Move), math.Abs(a.Move)), cmp.Compare(a.Function, b.Function))
 	})
 	p.Moved = p.Moved[:min(mostMoved, len(p.Moved))]

@@ -4,5 +4,5 @@
 //
 // Everything here is a pure function of a record: no clock, no network, no environment.
 // What a figure needs to be read right travels with it: its interval, the control's,
-// and the reason in place of figures where there is no proof.
+// And the reason in place of figures where there is no proof.
 package report

@@ -20,7 +20,7 @@ import (
 //     finite, and the bounds of an interval that has none.
 //  2. A field without a tag is not written, and a list or a map of texts is never null.
 //  3. HTML characters stand as they are.
-func writeJSON(w io.Writer, v any) error {
+func WriteJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)

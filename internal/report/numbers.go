@@ -10,9 +10,9 @@ import (
 	"postage/internal/words"
 )
 
-// grouped prints a number of at least 1000 with commas and no fraction, and a smaller
+// Grouped prints a number of at least 1000 with commas and no fraction, and a smaller
 // one with four significant digits.
-func grouped(x float64) string {
+func Grouped(x float64) string {
 	if math.Abs(x) < 999.95 {
 		decimals := 1
 		for limit := 100.0; math.Abs(x) < limit && decimals < 4 && x != math.Trunc(x); limit /= 10 {
@@ -23,8 +23,8 @@ func grouped(x float64) string {
 	return words.Integer(int64(math.Round(x)))
 }
 
-// ratio prints a multiple with three significant digits.
-func ratio(x float64) string {
+// Ratio prints a multiple with three significant digits.
+func Ratio(x float64) string {
 	switch {
 	case math.IsInf(x, 0) || math.IsNaN(x):
 		return "?"
@@ -43,8 +43,8 @@ func ratio(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// plusMinus is half the width of an interval as a percentage of its value.
-func plusMinus(i *verdict.Interval) string {
+// PlusMinus is half the width of an interval as a percentage of its value.
+func PlusMinus(i *verdict.Interval) string {
 	if math.IsInf(i.Low, 0) || math.IsInf(i.High, 0) {
 		return "±?"
 	}
@@ -52,10 +52,10 @@ func plusMinus(i *verdict.Interval) string {
 }
 
 // RatioText is a ratio with its interval.
-func RatioText(i verdict.Interval) string { return spanned(i, ratio) }
+func RatioText(i verdict.Interval) string { return spanned(i, Ratio) }
 
-// shortRatio is RatioText, shorter.
-func shortRatio(i verdict.Interval) string { return strings.Replace(RatioText(i), " to ", "–", 1) }
+// ShortRatio is RatioText, shorter.
+func ShortRatio(i verdict.Interval) string { return strings.Replace(RatioText(i), " to ", "–", 1) }
 
 // spanned prints a figure with its interval.
 func spanned(i verdict.Interval, text func(float64) string) string {
@@ -65,10 +65,10 @@ func spanned(i verdict.Interval, text func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
 }
 
-func times(x float64) string { return multiple(x) + "×" }
+func Times(x float64) string { return Multiple(x) + "×" }
 
-// multiple prints a factor to read, not to compute with.
-func multiple(x float64) string {
+// Multiple prints a factor to read, not to compute with.
+func Multiple(x float64) string {
 	switch {
 	case x >= 99.5:
 		return words.Integer(int64(math.Round(x)))
@@ -80,22 +80,22 @@ func multiple(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// duration prints nanoseconds in the unit that suits them.
-func duration(ns float64) string { return scaled(ns, "ns", "µs", "ms", "s") }
+// Duration prints nanoseconds in the unit that suits them.
+func Duration(ns float64) string { return Scaled(ns, "ns", "µs", "ms", "s") }
 
-// scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
+// Scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
 // before.
-func scaled(x float64, units ...string) string {
+func Scaled(x float64, units ...string) string {
 	i := 0
 	for ; x >= 1e3 && i < len(units)-1; i++ {
 		x /= 1e3
 	}
-	return brief(x) + " " + units[i]
+	return Brief(x) + " " + units[i]
 }
 
-// brief prints a number that is not negative with three significant digits, without
+// Brief prints a number that is not negative with three significant digits, without
 // exponent from 0.001 on.
-func brief(x float64) string {
+func Brief(x float64) string {
 	x = tiesUp(x)
 	decimals := 0
 	for limit := 99.95; x < limit && decimals < 5; limit /= 10 {
@@ -111,49 +111,49 @@ func brief(x float64) string {
 // tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
 func tiesUp(x float64) float64 { return x * (1 + 1e-12) }
 
-// figure prints a count, which may be a mean.
-func figure(x float64) string {
+// Count prints a count, which may be a mean.
+func Count(x float64) string {
 	if x == math.Trunc(x) {
 		return words.Integer(int64(x))
 	}
-	return grouped(x)
+	return Grouped(x)
 }
 
-func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
+func Percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
 
-func probability(p float64) string {
+func Probability(p float64) string {
 	if p < 0.001 {
 		return "<0.001"
 	}
 	return fmt.Sprintf("%.3f", p)
 }
 
-// known is a figure's text, "n/a" if there is none.
-func known[T any](x *T, text func(T) string) string {
+// Known is a figure's text, "n/a" if there is none.
+func Known[T any](x *T, text func(T) string) string {
 	if x == nil {
 		return "n/a"
 	}
 	return text(*x)
 }
 
-// fromTo prints a figure, and what it was if that was another.
-func fromTo(was, is float64) string {
+// FromTo prints a figure, and what it was if that was another.
+func FromTo(was, is float64) string {
 	if was == is {
-		return figure(is)
+		return Count(is)
 	}
-	return figure(was) + " → " + figure(is)
+	return Count(was) + " → " + Count(is)
 }
 
-// and lists what there is: "a", "a and b", "a, b, and c".
-func and(list []string) string {
+// And lists what there is: "a", "a and b", "a, b, and c".
+func And(list []string) string {
 	if len(list) < 3 {
 		return strings.Join(list, " and ")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + ", and " + list[len(list)-1]
 }
 
-// rounded is a number with so many significant digits.
-func rounded(x float64, digits int) float64 {
+// Rounded is a number with so many significant digits.
+func Rounded(x float64, digits int) float64 {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // it was a number
 	return x
 }

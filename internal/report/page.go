@@ -45,7 +45,7 @@ func (p Page) Write(w io.Writer) error {
 // tables; whole, a number with commas; sum; and the template "tiles", which draws some.
 func Fragment(text string, own template.FuncMap, data any) (template.HTML, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"duration": duration, "ratio": ratio, "whole": words.Integer,
+		"duration": Duration, "ratio": Ratio, "whole": words.Integer,
 		"sum": func(all ...int) (sum int) {
 			for _, n := range all {
 				sum += n

@@ -6,80 +6,83 @@ import (
 	"strings"
 )
 
-// scale maps values to places, in the units of an SVG.
-type scale interface {
-	at(v float64) float64
-	ticks(text func(float64) string) []tick
+// Scale maps values to places, in the units of an SVG.
+type Scale interface {
+	At(v float64) float64
+	Ticks(text func(float64) string) []Tick
 }
 
-// linear is a linear scale.
-type linear struct{ low, high, from, to float64 }
+// Linear is a linear scale: values from Low to High are at places from From to To.
+type Linear struct{ Low, High, From, To float64 }
 
-func (a linear) at(v float64) float64 {
-	share := (v - a.low) / (a.high - a.low)
-	return tenth(a.from + min(1, max(0, share))*(a.to-a.from))
+// NewLinear makes a linear scale.
+func NewLinear(low, high, from, to float64) Linear { return Linear{low, high, from, to} }
+
+func (a Linear) At(v float64) float64 {
+	share := (v - a.Low) / (a.High - a.Low)
+	return tenth(a.From + min(1, max(0, share))*(a.To-a.From))
 }
 
-// ticks are a few round values.
-func (a linear) ticks(text func(float64) string) (ticks []tick) {
-	step := math.Pow(10, math.Floor(math.Log10(a.high-a.low)))
+// Ticks are a few round values.
+func (a Linear) Ticks(text func(float64) string) (ticks []Tick) {
+	step := math.Pow(10, math.Floor(math.Log10(a.High-a.Low)))
 	for _, finer := range []float64{5, 4, 2} {
-		if (a.high-a.low)/(step/finer) <= 6 {
+		if (a.High-a.Low)/(step/finer) <= 6 {
 			step /= finer
 			break
 		}
 	}
-	for i := math.Ceil(a.low / step); i*step <= a.high; i++ {
+	for i := math.Ceil(a.Low / step); i*step <= a.High; i++ {
 		v := math.Round(i*step*1e9) / 1e9
-		ticks = append(ticks, tick{a.at(v), text(v)})
+		ticks = append(ticks, Tick{a.At(v), text(v)})
 	}
 	return ticks
 }
 
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
-// axis is a logarithmic scale.
-type axis struct {
-	low, high float64 // values at its ends
-	from, to  float64 // places of its ends
+// Log is a logarithmic scale.
+type Log struct {
+	Low, High float64 // values at its ends
+	From, To  float64 // places of its ends
 }
 
-// newAxis spans the positive, finite ones of the values, with a little room.
-func newAxis(values []float64, from, to float64) axis {
-	a := axis{math.Inf(1), 0, from, to}
+// NewLog spans the positive, finite ones of the values, with a little room.
+func NewLog(values []float64, from, to float64) Log {
+	a := Log{math.Inf(1), 0, from, to}
 	for _, v := range values {
 		if v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			a.low, a.high = min(a.low, v), max(a.high, v)
+			a.Low, a.High = min(a.Low, v), max(a.High, v)
 		}
 	}
-	if a.high == 0 {
-		a.low, a.high = 1, 1
+	if a.High == 0 {
+		a.Low, a.High = 1, 1
 	}
-	room := math.Pow(a.high/a.low, 0.04) * 1.02
-	a.low, a.high = a.low/room, a.high*room
+	room := math.Pow(a.High/a.Low, 0.04) * 1.02
+	a.Low, a.High = a.Low/room, a.High*room
 	return a
 }
 
-func (a axis) at(v float64) float64 {
-	share := math.Log(v/a.low) / math.Log(a.high/a.low)
-	return tenth(a.from + min(1, max(0, share))*(a.to-a.from))
+func (a Log) At(v float64) float64 {
+	share := math.Log(v/a.Low) / math.Log(a.High/a.Low)
+	return tenth(a.From + min(1, max(0, share))*(a.To-a.From))
 }
 
-// tick is a labelled place on an axis.
-type tick struct {
+// Tick is a labelled place on an axis.
+type Tick struct {
 	At   float64
 	Text string
 }
 
-// ticks are at most about eight round values.
-func (a axis) ticks(text func(float64) string) []tick {
-	var all []tick
+// Ticks are at most about eight round values.
+func (a Log) Ticks(text func(float64) string) []Tick {
+	var all []Tick
 	for _, steps := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 8, 9}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
 		all = nil
-		for e := math.Floor(math.Log10(a.low)); e <= math.Ceil(math.Log10(a.high)); e++ {
+		for e := math.Floor(math.Log10(a.Low)); e <= math.Ceil(math.Log10(a.High)); e++ {
 			for _, step := range steps {
-				if v := step * math.Pow(10, e); v >= a.low && v <= a.high {
-					all = append(all, tick{a.at(v), text(v)})
+				if v := step * math.Pow(10, e); v >= a.Low && v <= a.High {
+					all = append(all, Tick{a.At(v), text(v)})
 				}
 			}
 		}
@@ -90,10 +93,10 @@ func (a axis) ticks(text func(float64) string) []tick {
 	return all
 }
 
-func tickText(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.4g", v), ".0") }
+func TickText(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.4g", v), ".0") }
 
-// clipped shortens a name that is too long for its place; the table has it in full.
-func clipped(s string, most int) string {
+// Clipped shortens a name that is too long for its place; the table has it in full.
+func Clipped(s string, most int) string {
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
@@ -102,6 +105,6 @@ func clipped(s string, most int) string {
 
 // PlotWidth is a plot's width, and AxisHeight what its axis takes of the height, in units of its SVG.
 const (
-	plotWidth  = 900
-	axisHeight = 40
+	PlotWidth  = 900
+	AxisHeight = 40
 )

@@ -11,10 +11,10 @@ func TestTicksAreFewAndWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 2000 {
 		low := math.Exp(20*rng.Float64() - 10)
-		x := newAxis([]float64{low, low * math.Exp(12*rng.Float64())}, 100, 500)
-		ticks := x.ticks(tickText)
+		x := NewLog([]float64{low, low * math.Exp(12*rng.Float64())}, 100, 500)
+		ticks := x.Ticks(TickText)
 		if len(ticks) > 14 {
-			t.Errorf("%d ticks from %v to %v", len(ticks), x.low, x.high)
+			t.Errorf("%d ticks from %v to %v", len(ticks), x.Low, x.High)
 		}
 		for i, tick := range ticks {
 			if tick.At < 100 || tick.At > 500 || i > 0 && tick.At < ticks[i-1].At {
@@ -29,7 +29,7 @@ func TestNiceTicksAreFewAndWithin(t *testing.T) {
 	for range 5000 {
 		low := math.Exp(16*rng.Float64() - 8)
 		high := low * (1.001 + 5*rng.Float64())
-		ticks := linear{low, high, 0, 1}.ticks(func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
+		ticks := Linear{low, high, 0, 1}.Ticks(func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 		if len(ticks) < 2 || len(ticks) > 11 {
 			t.Fatalf("%d ticks from %v to %v", len(ticks), low, high)
 		}
