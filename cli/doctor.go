@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
+	"postage/internal/show"
 	"postage/record"
 )
 
@@ -160,7 +162,7 @@ func conclusion(m *record.Machine) string {
 }
 
 func doctorJSON(w io.Writer, m *record.Machine, c *Calibration) error {
-	return DoctorJSON(w, m, findings(m), conclusion(m), c)
+	return report.WriteJSON(w, doctorForm{2, show.MachineOf(m), report.List(findings(m)), conclusion(m), c})
 }
 
 func memoryText(bytes int64) string {

@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"io"
-
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/record"
 )
 
 // JSON that commands print and that is not of a record. The commands fill these in; version 1 of
 // each form is a stable interface (docs/json.md).
 type (
-	// Listed is a row that can be measured, as `list` prints it.
-	Listed struct {
+	// listed is a row that can be measured, as `list` prints it.
+	listed struct {
 		Name        string            `json:"name"`
 		Stage       string            `json:"stage"`
 		Case        string            `json:"case"`
@@ -26,9 +24,9 @@ type (
 		Checks      string            `json:"checks"`
 		NotPossible *string           `json:"not_possible"`
 	}
-	jsonList struct {
+	listForm struct {
 		Version int      `json:"version"`
-		Rows    []Listed `json:"rows"`
+		Rows    []listed `json:"rows"`
 	}
 
 	// Calibration is what `doctor --calibrate` found; nil where it was not asked to.
@@ -66,19 +64,11 @@ type (
 		Low   float64 `json:"low"`
 		High  float64 `json:"high"`
 	}
-	jsonDoctor struct {
-		Version     int             `json:"version"`
-		Machine     *record.Machine `json:"machine"`
-		Findings    []string        `json:"findings"`
-		Conclusion  string          `json:"conclusion"`
-		Calibration *Calibration    `json:"calibration"`
+	doctorForm struct {
+		Version     int           `json:"version"`
+		Machine     *show.Machine `json:"machine"`
+		Findings    []string      `json:"findings"`
+		Conclusion  string        `json:"conclusion"`
+		Calibration *Calibration  `json:"calibration"`
 	}
 )
-
-// ListJSON writes rows that can be measured.
-func ListJSON(w io.Writer, rows []Listed) error { return report.WriteJSON(w, jsonList{1, rows}) }
-
-// DoctorJSON writes what `doctor` found about a machine.
-func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion string, c *Calibration) error {
-	return report.WriteJSON(w, jsonDoctor{2, m, findings, conclusion, c})
-}

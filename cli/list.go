@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 )
@@ -100,20 +101,20 @@ func pairs(m map[string]string) string {
 
 func listJSON(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
-	var rows []Listed
+	rows := []listed{}
 	for _, e := range entries {
 		c := &e.Contender
-		row := Listed{
+		row := listed{
 			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.FirstLook(),
 			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
-			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: c.Settings, Properties: c.Properties, Checks: c.Checks,
+			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: report.Map(c.Settings), Properties: report.Map(c.Properties), Checks: c.Checks,
 		}
 		if c.NotPossible != "" {
 			row.NotPossible = &c.NotPossible
 		}
 		rows = append(rows, row)
 	}
-	return ListJSON(w, rows)
+	return report.WriteJSON(w, listForm{1, rows})
 }
 
 // completePatterns completes the parts that rows are made of.

@@ -46,10 +46,22 @@ var countedFunctions = []report.Column[verdict.CountedFunction]{
 	}),
 }
 
+// published is a run with empty lists in place of none, as its JSON has them.
+func published(run *verdict.CountedRun) *verdict.CountedRun {
+	out := *run
+	out.Arguments, out.Notes = report.List(run.Arguments), report.List(run.Notes)
+	out.Rows = []verdict.Counted{}
+	for _, c := range run.Rows {
+		c.Functions, c.Warnings = report.List(c.Functions), report.List(c.Warnings)
+		out.Rows = append(out.Rows, c)
+	}
+	return &out
+}
+
 // PrintCounts writes counted benchmarks, and in which functions those that changed did.
 func PrintCounts(w io.Writer, run *verdict.CountedRun, form report.Form) error {
 	if form.JSON {
-		return report.WriteJSON(w, run)
+		return report.WriteJSON(w, published(run))
 	}
 	all := run.Rows
 	d := &report.Doc{Form: form}

@@ -58,7 +58,8 @@ type Claims struct {
 	Note string // how the figures and the verdicts are to be read
 }
 
-// Claim is what someone published, beside what was measured of it here.
+// Claim is what someone published, beside what was measured of it here. Its JSON is a stable
+// interface.
 type Claim struct {
 	Number   int             `json:"number"`
 	Page     string          `json:"page"`  // where it was published
@@ -67,7 +68,7 @@ type Claim struct {
 	Verdict  string          `json:"verdict"`  // "holds"
 	Why      string          `json:"why"`      // what was wrong with the page, or explains a difference
 	Measures []Measure       `json:"measures"` // none where no stage measures them
-	Like     verdict.Verdict // a page shows Verdict in the colour of this; "" for none
+	Like     verdict.Verdict `json:"-"`        // a page shows Verdict in the colour of this; "" for none
 }
 
 // Measure is a figure of a row as a multiple of the same figure of another.

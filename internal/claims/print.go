@@ -19,7 +19,7 @@ func (all Claims) Print(w io.Writer, form report.Form) error {
 	d := &report.Doc{Form: form}
 	switch {
 	case form.JSON:
-		return report.WriteJSON(w, jsonClaims{1, all.List})
+		return report.WriteJSON(w, all.form())
 	case form.Markdown:
 		d.Printf("| claim | published | here (95%% interval) | verdict | why |\n| --- | --- | --- | --- | --- |\n")
 		for i := range all.List {
@@ -136,8 +136,17 @@ func (m *Measure) here() string {
 	return report.RatioText(*m.Here)
 }
 
-// jsonClaims is the JSON of claims, version 1.
-type jsonClaims struct {
+// ListForm is the JSON of claims, version 1.
+type ListForm struct {
 	Version int     `json:"version"`
 	Claims  []Claim `json:"claims"`
+}
+
+func (all Claims) form() ListForm {
+	form := ListForm{1, []Claim{}}
+	for _, c := range all.List {
+		c.Measures = report.List(c.Measures)
+		form.Claims = append(form.Claims, c)
+	}
+	return form
 }

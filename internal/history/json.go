@@ -1,46 +1,112 @@
 package history
 
 import (
+	"encoding/json"
 	"io"
 
 	"postage/internal/history/trend"
 	"postage/internal/report"
+	"postage/internal/verdict"
 )
 
-// The JSON of a history, version 1.
+// The JSON of a history, version 1: docs/reference/json.md says what the fields mean.
 type (
-	jsonHistory struct {
-		Version int           `json:"version"`
-		Records []trend.Entry `json:"records"`
+	ListForm struct {
+		Version int     `json:"version"`
+		Records []entry `json:"records"`
 	}
-	jsonTrends struct {
+	entry struct {
+		Record  int64   `json:"record"`
+		Name    string  `json:"name"`
+		Started *string `json:"started"`
+		Added   *string `json:"added"`
+		Machine string  `json:"machine"`
+		Commit  *string `json:"commit"`
+		Seed    string  `json:"seed"`
+		Go      string  `json:"go"`
+		Partial bool    `json:"partial"`
+		Cases   int     `json:"cases"`
+		Rows    int     `json:"rows"`
+		Blocks  int     `json:"blocks"`
+	}
+	TrendsForm struct {
 		Version int         `json:"version"`
 		Row     string      `json:"row"`
-		Level   float64     `json:"level"` // of the test for a change
-		Trends  []jsonTrend `json:"trends"`
+		Level   float64     `json:"level"`
+		Trends  []trendForm `json:"trends"`
 	}
-	jsonTrend struct {
-		*trend.Trend
-		Changes []jsonPoint `json:"changes"`
+	trendForm struct {
+		Machine  string    `json:"machine"`
+		Points   []point   `json:"points"`
+		Segments []segment `json:"segments"`
+		Changes  []change  `json:"changes"`
 	}
-	jsonPoint struct {
-		*trend.Change
+	point struct {
+		Record   int64             `json:"record"`
+		Run      string            `json:"run"`
+		Started  *string           `json:"started"`
+		Commit   *string           `json:"commit"`
+		Go       string            `json:"go"`
+		Module   string            `json:"module"`
+		Partial  bool              `json:"partial"`
+		Blocks   int               `json:"blocks"`
+		Ratio    *verdict.Interval `json:"ratio"`
+		NSOp     verdict.Interval  `json:"ns_op"`
+		BytesOp  *int64            `json:"bytes_op"`
+		AllocsOp *int64            `json:"allocs_op"`
+		Metrics  json.RawMessage   `json:"metrics"`
+	}
+	segment struct {
+		From   int     `json:"from"`
+		To     int     `json:"to"`
+		Anchor *anchor `json:"anchor"`
+	}
+	anchor struct {
+		Contender string `json:"contender"`
+		Version   string `json:"version"`
+	}
+	change struct {
+		Point  int     `json:"index"`
+		Before float64 `json:"before"`
+		After  float64 `json:"after"`
+		P      float64 `json:"p"`
 		Record int64   `json:"record"`
-		Commit string  `json:"commit,omitempty"`
+		Commit *string `json:"commit"`
 		Factor float64 `json:"factor"`
 	}
 )
 
-// trendJSON writes how a row changed, with all points.
-func trendJSON(w io.Writer, row string, trends []*trend.Trend) error {
-	out := jsonTrends{Version: 1, Row: row, Level: trend.Level}
+func listJSON(w io.Writer, entries []trend.Entry) error {
+	out := ListForm{1, []entry{}}
+	for _, e := range entries {
+		out.Records = append(out.Records, entry{
+			Record: e.Record, Name: e.Name, Started: report.Time(e.Started), Added: report.Time(e.Added), Machine: e.Machine,
+			Commit: report.OrNull(e.Commit), Seed: e.Seed, Go: e.Go, Partial: e.Partial, Cases: e.Cases, Rows: e.Figures, Blocks: e.Blocks,
+		})
+	}
+	return report.WriteJSON(w, out)
+}
+
+// trendsJSON writes how a row changed, with all points.
+func trendsJSON(w io.Writer, row string, trends []*trend.Trend) error {
+	out := TrendsForm{Version: 1, Row: row, Level: trend.Level, Trends: []trendForm{}}
 	for _, t := range trends {
-		j := jsonTrend{Trend: t}
-		for i := range t.Changes {
-			c := &t.Changes[i]
-			j.Changes = append(j.Changes, jsonPoint{c, t.Points[c.Point].Record, t.Points[c.Point].Commit, c.Factor()})
+		form := trendForm{Machine: t.Machine, Points: []point{}, Segments: []segment{}, Changes: []change{}}
+		for i := range t.Points {
+			p := &t.Points[i]
+			form.Points = append(form.Points, point{
+				Record: p.Record, Run: p.Run, Started: report.Time(p.Started), Commit: report.OrNull(p.Commit), Go: p.Go, Module: p.Module,
+				Partial: p.Partial, Blocks: p.Blocks, Ratio: p.Ratio, NSOp: p.NSOp, BytesOp: p.BytesOp, AllocsOp: p.AllocsOp, Metrics: p.Metrics,
+			})
 		}
-		out.Trends = append(out.Trends, j)
+		for _, s := range t.Segments {
+			form.Segments = append(form.Segments, segment{s.From, s.To, (*anchor)(report.OrNull(s.Anchor))})
+		}
+		for _, c := range t.Changes {
+			p := &t.Points[c.Point]
+			form.Changes = append(form.Changes, change{c.Point, c.Before, c.After, c.P, p.Record, report.OrNull(p.Commit), c.Factor()})
+		}
+		out.Trends = append(out.Trends, form)
 	}
 	return report.WriteJSON(w, out)
 }

@@ -12,7 +12,7 @@ import (
 // PrintList writes the records of a history.
 func PrintList(w io.Writer, entries []trend.Entry, form report.Form) error {
 	if form.JSON {
-		return report.WriteJSON(w, jsonHistory{1, entries})
+		return listJSON(w, entries)
 	}
 	d := &report.Doc{Form: form}
 	var machines []string

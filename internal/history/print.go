@@ -20,7 +20,7 @@ import (
 // points, all for last < 1. JSON has all.
 func PrintTrends(w io.Writer, row string, trends []*trend.Trend, last int, form report.Form) error {
 	if form.JSON {
-		return trendJSON(w, row, trends)
+		return trendsJSON(w, row, trends)
 	}
 	d := &report.Doc{Form: form}
 	for _, tr := range trends {

@@ -17,7 +17,7 @@ import (
 // Print writes where a service's CPU time goes, and what changes would save.
 func Print(w io.Writer, s *Summary, form report.Form) error {
 	if form.JSON {
-		return report.WriteJSON(w, s)
+		return report.WriteJSON(w, s.published())
 	}
 	d := &report.Doc{Form: form}
 	d.Title(profileHeadline(s))
@@ -49,6 +49,18 @@ func Print(w io.Writer, s *Summary, form report.Form) error {
 		}
 	}
 	return d.Print(w)
+}
+
+// published is the summary with empty lists in place of none, as its JSON has them.
+func (s *Summary) published() *Summary {
+	out := *s
+	out.Parts, out.Libraries, out.Everywhere = report.List(s.Parts), report.List(s.Libraries), report.List(s.Everywhere)
+	out.Sites = []Site{}
+	for _, site := range s.Sites {
+		site.Savings, site.Checks = report.List(site.Savings), report.List(site.Checks)
+		out.Sites = append(out.Sites, site)
+	}
+	return &out
 }
 
 // worthy are the sites where a change may be worth it.

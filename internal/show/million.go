@@ -29,14 +29,14 @@ func millions(stages []cost.Stage, cases []*verdict.CaseResult, all bool) (sente
 	for _, message := range slices.Sorted(maps.Keys(found)) {
 		list := found[message]
 		if i := slices.IndexFunc(list, func(m cost.Million) bool { return now[m.Contender] }); i >= 0 {
-			sentences = append(sentences, strings.Join(answer(message, list, list[i]), " "))
+			sentences = append(sentences, strings.Join(millionText(message, list, list[i]), " "))
 		}
 	}
 	return sentences
 }
 
-// answer is what a message costs now, and what the cheapest way saves, in a sentence each.
-func answer(message string, list []cost.Million, was cost.Million) []string {
+// millionText is what a message costs now, and what the cheapest way saves, in a sentence each.
+func millionText(message string, list []cost.Million, was cost.Million) []string {
 	text := []string{fmt.Sprintf("A million messages %s, encoded and decoded by %s, cost %.3g s of CPU time: at 1,000 a second %s a month, with a CPU hour at $%.2f.",
 		message, was.Contender, was.CPUSeconds, money(was.USDMonth), cost.DefaultCPUHour)}
 	best := list[0]

@@ -24,7 +24,7 @@ func TestAnswer(t *testing.T) {
 		{now, "Nothing that was measured is cheaper."},
 	} {
 		want := []string{"A million messages m, encoded and decoded by codec=a, cost 61 s of CPU time: at 1,000 a second $1,209 a month, with a CPU hour at $0.04.", test.want}
-		if got := answer("m", []cost.Million{test.best, now}, now); !slices.Equal(got, want) {
+		if got := millionText("m", []cost.Million{test.best, now}, now); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
