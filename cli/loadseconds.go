@@ -87,9 +87,7 @@ func (s *loadSeconds) told(in load.Interval) {
 		s.export.told(in)
 	}
 	if s.page != nil {
-		ns := func(us int64) float64 { return float64(us) * 1e3 }
-		s.page = append(s.page, loadpage.Second{From: in.From.Seconds(), To: in.To.Seconds(), Done: in.Done, Failed: in.Failed,
-			P50: ns(h.ValueAtQuantile(50)), P99: ns(h.ValueAtQuantile(99)), Max: ns(h.Max())})
+		s.page = append(s.page, loadpage.SecondOf(in))
 	}
 	if s.csv != nil {
 		s.line(in.From, in.To, in.Done, in.Failed, h, "")

@@ -1,3 +1,5 @@
+// Package loadpage makes a page of a load: what came of it, second by second, and the distribution of
+// latency.
 package loadpage
 
 import (
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"postage/internal/report"
+	"postage/load"
 )
 
 // Page has what a load's page shows.
@@ -18,7 +21,7 @@ type Page struct {
 	// What says what was sent, where and how.
 	What    string
 	Started time.Time
-	Load    Load
+	Load    *load.Summary
 	Seconds []Second
 	// Distribution has latencies by rising percentile, none if they are not valid.
 	Distribution []Quantile
@@ -33,6 +36,42 @@ type Second struct {
 
 // Quantile says that Percentile percent of the requests had a latency of at most NS.
 type Quantile struct{ Percentile, NS float64 }
+
+// New is the page about a load on a target.
+func New(t *load.Target, r *load.Result, began time.Time, seconds []Second) Page {
+	first, n := t.Request, len(t.Requests)
+	if n > 0 {
+		first = t.Requests[0]
+	}
+	what := first.Method
+	if t.RPC != "" {
+		what = t.RPC
+	}
+	if n > 1 {
+		what = fmt.Sprintf("%d requests, the first %s", n, what)
+	}
+	p := Page{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: began, Load: r.Summary(), Seconds: seconds}
+	if r.Invalid() != "" {
+		return p
+	}
+	// Twenty percentiles for each factor of ten in the share of slower requests, as far as there
+	// are enough requests and the generator was on time.
+	for i := 0; ; i++ {
+		slower := math.Pow(10, -float64(i)/20)
+		q := 100 * (1 - slower)
+		if slower*float64(r.Latency.TotalCount()) < 1 || !r.OnTime(q) {
+			return p
+		}
+		p.Distribution = append(p.Distribution, Quantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
+	}
+}
+
+// SecondOf has the figures of an interval.
+func SecondOf(in load.Interval) Second {
+	ns := func(us int64) float64 { return float64(us) * 1e3 }
+	return Second{in.From.Seconds(), in.To.Seconds(), in.Done, in.Failed,
+		ns(in.Latency.ValueAtQuantile(50)), ns(in.Latency.ValueAtQuantile(99)), ns(in.Latency.Max())}
+}
 
 // loadPoints is the most points that a plot has: in a longer load each stands for several seconds.
 const loadPoints = 600
@@ -50,15 +89,15 @@ type curve struct{ Class, Name, Path string }
 
 var (
 	//go:embed page/page.gohtml
-	loadText string
+	pageText string
 	//go:embed page/page.css
-	loadCSS string
+	pageCSS string
 )
 
 // HTML writes the page. It is self-contained: no network, no scripts.
 func HTML(w io.Writer, p Page) error {
 	p.Started, p.Seconds = p.Started.UTC(), together(p.Seconds)
-	body, err := report.Fragment(loadText, template.FuncMap{
+	body, err := report.Fragment(pageText, template.FuncMap{
 		"known":   func(ns *float64) string { return report.Known(ns, report.Duration) },
 		"of":      func(x *float64) float64 { return *x },
 		"percent": func(part, whole float64) float64 { return 100 * part / whole },
@@ -70,7 +109,7 @@ func HTML(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	return report.Page{Title: "load", Command: "load", Style: template.CSS(loadCSS), Body: body}.Write(w)
+	return report.Page{Title: "load", Command: "load", Style: template.CSS(pageCSS), Body: body}.Write(w)
 }
 
 // together joins neighbouring seconds until there are few enough. Joined seconds have the worst
