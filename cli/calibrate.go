@@ -154,7 +154,7 @@ func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.
 }
 
 // printCalibration prints what the calibration in a record found.
-func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*Calibration, error) {
+func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) (*calibrationForm, error) {
 	c, covered := calibrationOf(cmp.Or(calibratedStage(rec), "first stage"), rec)
 	if c.Comparisons == 0 {
 		return nil, fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
@@ -196,18 +196,18 @@ func eachTook(rec *record.Record) time.Duration {
 	return (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 }
 
-func rate(k, n int) Rate {
+func rate(k, n int) rateForm {
 	low, high := stats.ClopperPearson(k, n, 0.95)
-	return Rate{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
+	return rateForm{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
 }
 
-func rateText(r Rate) string {
+func rateText(r rateForm) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
 }
 
 // calibrationLine says in one line what verdicts are worth here, and what the next smaller slowdown
 // that is not found in 95% of comparisons would take.
-func calibrationLine(rec *record.Record, r *Calibration) string {
+func calibrationLine(rec *record.Record, r *calibrationForm) string {
 	finds, missed := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed), 0.0
 	for _, s := range r.Slowdowns {
 		if r.Smallest == nil || s.By < *r.Smallest {

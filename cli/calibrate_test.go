@@ -52,9 +52,9 @@ func TestCalibrationOfARecord(t *testing.T) {
 // as long, or a little more because of the margin.
 func TestCalibrationLine(t *testing.T) {
 	rec := &record.Record{Run: record.Run{Precision: calibrationPrecision, Budget: 12 * time.Second}, Rows: []record.Row{{Case: "one"}}}
-	found := func(share ...float64) (s []Slowdown) {
+	found := func(share ...float64) (s []slowdownForm) {
 		for i, by := range lab.InjectedSlowdowns {
-			s = append(s, Slowdown{By: by, Found: Rate{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
+			s = append(s, slowdownForm{By: by, Found: rateForm{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
 		}
 		return s
 	}
@@ -71,7 +71,7 @@ func TestCalibrationLine(t *testing.T) {
 		{0.008, &one, []float64{1, 1, 1, 1}, "a slowdown of 1% is found in 100% of comparisons (100 found); equal"},
 		{0.019, &three, []float64{0, 0.94, 0.96, 1}, "(96 found); equal"},
 	} {
-		r := &Calibration{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
+		r := &calibrationForm{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
 		if got := calibrationLine(rec, r); !strings.Contains(got, tt.want) {
 			t.Errorf("%q lacks %q", got, tt.want)
 		}

@@ -161,7 +161,16 @@ func conclusion(m *record.Machine) string {
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
 
-func doctorJSON(w io.Writer, m *record.Machine, c *Calibration) error {
+// doctorForm is the JSON of what `doctor` found, version 2.
+type doctorForm struct {
+	Version     int              `json:"version"`
+	Machine     *show.Machine    `json:"machine"`
+	Findings    []string         `json:"findings"`
+	Conclusion  string           `json:"conclusion"`
+	Calibration *calibrationForm `json:"calibration"`
+}
+
+func doctorJSON(w io.Writer, m *record.Machine, c *calibrationForm) error {
 	return report.WriteJSON(w, doctorForm{2, show.MachineOf(m), report.List(findings(m)), conclusion(m), c})
 }
 

@@ -31,14 +31,14 @@ type figureForm struct {
 
 // forms are all JSON forms, by the headings of docs/reference/json.md.
 var forms = map[string]any{
-	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": Rate{}, "Machine": show.Machine{},
+	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "History": history.ListForm{}, "Trend": history.TrendsForm{},
 	"Counts": verdict.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Profile": profile.Summary{}, "Moves": profile.Moves{},
 }
 
 // kinds are what the page calls types.
 var kinds = map[reflect.Type]string{
-	reflect.TypeFor[verdict.Interval](): "figure", reflect.TypeFor[show.Ratio](): "ratio", reflect.TypeFor[Rate](): "rate", reflect.TypeFor[show.Machine](): "machine",
+	reflect.TypeFor[verdict.Interval](): "figure", reflect.TypeFor[show.Ratio](): "ratio", reflect.TypeFor[rateForm](): "rate", reflect.TypeFor[show.Machine](): "machine",
 	reflect.TypeFor[map[string]*float64](): "numbers or nulls by name", reflect.TypeFor[json.RawMessage](): "object",
 }
 
@@ -132,14 +132,14 @@ func TestCommandsJSON(t *testing.T) {
 	number := func(f float64) *float64 { return &f }
 	why := "the <name> & version are another's"
 	machine := record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "CPU <R> & more", Cores: 2, Go: "go1.26.0", Load: number(0.5)}
-	rate := Rate{Count: 1, Of: 100, Value: 0.01, Low: 0.001, High: 0.05}
+	rate := rateForm{Count: 1, Of: 100, Value: 0.01, Low: 0.001, High: 0.05}
 	none := map[string]string{}
 	for name, form := range map[string]any{
 		"list": listForm{1, []listed{{Name: "Encode/msg=order/op=encode/codec=a", Stage: "encode", Case: "Encode/msg=order/op=encode", Doc: "How?", Contender: "codec=a",
 			Role: record.RoleBaseline, Baseline: "codec=a", Settings: map[string]string{"codec": "a"}, Properties: none, Checks: "it decodes"},
 			{Name: "Encode/x=1/codec=b", Settings: none, Properties: none, NotPossible: &why}}},
-		"doctor": doctorForm{2, show.MachineOf(&machine), []string{"It is <busy>."}, "Not now.", &Calibration{"encode", 100, rate, rate, []Slowdown{{0.02, rate}}, number(0.02), 10, 0.01, 0.016,
-			CalibrationGate{rate, rate, []Slowdown{{0.05, rate}}}}},
+		"doctor": doctorForm{2, show.MachineOf(&machine), []string{"It is <busy>."}, "Not now.", &calibrationForm{"encode", 100, rate, rate, []slowdownForm{{0.02, rate}}, number(0.02), 10, 0.01, 0.016,
+			gateForm{rate, rate, []slowdownForm{{0.05, rate}}}}},
 	} {
 		var b bytes.Buffer
 		if err := report.WriteJSON(&b, form); err != nil {

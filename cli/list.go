@@ -99,6 +99,30 @@ func pairs(m map[string]string) string {
 	return strings.Join(s, ", ")
 }
 
+// The JSON of a list, version 1.
+type (
+	// listed is a row that can be measured, as `list` prints it.
+	listed struct {
+		Name        string            `json:"name"`
+		Stage       string            `json:"stage"`
+		Case        string            `json:"case"`
+		Doc         string            `json:"doc"`
+		Headline    bool              `json:"headline"`
+		Contender   string            `json:"contender"`
+		Role        record.Role       `json:"role"`
+		Baseline    string            `json:"baseline"`
+		Module      string            `json:"module"`
+		Settings    map[string]string `json:"settings"`
+		Properties  map[string]string `json:"properties"`
+		Checks      string            `json:"checks"`
+		NotPossible *string           `json:"not_possible"`
+	}
+	listForm struct {
+		Version int      `json:"version"`
+		Rows    []listed `json:"rows"`
+	}
+)
+
 func listJSON(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
 	rows := []listed{}
