@@ -26,7 +26,7 @@ type benchFlags struct {
 	sideFlags
 	bench, bisect, old, new         string
 	column, baseline                string
-	out, thresholds, resume, html   string
+	out, thresholds, resume         string
 	budget, patience                time.Duration
 	precision                       percent
 	seed                            uint64
@@ -94,7 +94,6 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
-	f.StringVar(&flags.html, "html", "", "with --count: write a page to `file` that shows which functions execute more, and on whose behalf")
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
@@ -170,8 +169,6 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 		return hinted(errors.New("--col goes with --baseline, and with none of --against, --vary, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
-	case flags.html != "" && !flags.count:
-		return hinted(errors.New("--html is of instructions, and goes with --count"), "`postage show --html` makes a page of a record of times")
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}

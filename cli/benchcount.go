@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -65,11 +64,6 @@ func countBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		return err
 	}
 	say(cmd, "record saved as %s", out)
-	if flags.html != "" {
-		if err := writeFile(flags.html, func(w io.Writer) error { return bench.CountsHTML(w, run) }); err != nil {
-			return err
-		}
-	}
 	if err := bench.PrintCounts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
 		return err
 	}

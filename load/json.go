@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Summary is a result for scripts. Its JSON is a stable interface, of version 2: what is not known is
-// null.
+// Summary is a result for scripts. Its JSON is a stable interface, of version 2: what is not known
+// is null.
 type Summary struct {
 	Version     int                 `json:"version"`
 	Rate        *float64            `json:"rate"`

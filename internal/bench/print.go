@@ -246,37 +246,10 @@ func (b *benchmarks) spread(c *verdict.CaseResult) string {
 			}
 		}
 	}
-	return slowestOver(times)
-}
-
-// slowestOver is by how much the slowest takes longer than the fastest.
-func slowestOver(times []float64) string {
 	if len(times) < 2 {
 		return "n/a"
 	}
 	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(times)/slices.Min(times)-1))
-}
-
-// layouts is by how much function layouts of one and the same code differ: the slowest over the
-// fastest, by the median of their blocks' medians; "n/a" where there were not two.
-func (b *benchmarks) layouts(row *record.Row) string {
-	times := map[int][]float64{}
-	for _, block := range b.rec.BlocksOf(row.Case) {
-		s := block.Of(row.Name)
-		if s == nil || block.Layout == 0 {
-			continue
-		}
-		each := s.NSPerOp(row.N)
-		if cpu := s.CPUNSPerOp(row.N); row.Value == record.ValueCost && len(cpu) > 0 {
-			each = cpu
-		}
-		times[block.Layout] = append(times[block.Layout], stats.Median(each))
-	}
-	var medians []float64
-	for _, of := range times {
-		medians = append(medians, stats.Median(of))
-	}
-	return slowestOver(medians)
 }
 
 // compared is a table of benchmarks beside their old versions.
@@ -292,7 +265,7 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 		report.Figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
 		report.Texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
 		report.Figures("could be seen", func(r *verdict.Change) string { return show.Seen(r.Seen) }).When(report.IfRoom),
-		report.Figures("layouts", func(r *verdict.Change) string { return b.layouts(r.New.Row) }).When(report.IfRoom),
+		report.Figures("layouts", func(r *verdict.Change) string { return report.Known(r.Spread, show.Spread) }).When(report.IfRoom),
 		report.Figures("allocs/op", func(r *verdict.Change) string {
 			return report.FromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp))
 		}),

@@ -60,29 +60,3 @@ func TestCountsBehindAFailedOne(t *testing.T) {
 		t.Errorf("%v:\n%s", err, said.String())
 	}
 }
-
-// A page shows, function within function, where instructions are more and where fewer.
-func TestCountsPage(t *testing.T) {
-	run := verdict.CountedRun{Rows: []verdict.Counted{
-		{Case: "Bench/pkg=m/Stays", Outcome: verdict.Passed, Old: &verdict.Executed{Instructions: 100}, New: &verdict.Executed{Instructions: 100}},
-		{Case: "Bench/pkg=m/Works", Outcome: verdict.Regressed, Old: &verdict.Executed{Instructions: 1000}, New: &verdict.Executed{Instructions: 1100},
-			Stacks: []verdict.CountedFunction{{Function: "m.BenchmarkWorks;m.Work;m.<hot>", Old: 600, New: 800}, {Function: "m.BenchmarkWorks;m.Work", Old: 100, New: 100}, {Function: "m.BenchmarkWorks;m.gone", Old: 300, New: 200}}},
-	}}
-	run.Judge()
-	var page strings.Builder
-	if err := bench.CountsHTML(&page, &run); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"<h2>m Works</h2>", "not time", `<rect class="slower" x="0.00" y="0" width="1000.00"`, // m.BenchmarkWorks
-		"<title>m.Work: 700.0 → 900.0 instructions an operation</title>", "<title>m.&lt;hot&gt;: 600.0 → 800.0",
-		`<rect class="faster" x="750.00" y="22" width="250.00"`, "<title>m.gone: 300.0 → 200.0",
-	} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("no %s in\n%s", want, page.String())
-		}
-	}
-	if strings.Contains(page.String(), "m Stays</h2>") || strings.Contains(page.String(), "://") {
-		t.Errorf("what stays is drawn, or it loads something:\n%s", page.String())
-	}
-}

@@ -1,5 +1,5 @@
-// Package cost holds what a stage says of its figures, and computes what a million messages cost. It
-// names no stage and measures nothing.
+// Package cost holds what a stage says of its figures, and computes what a million messages cost.
+// It names no stage and measures nothing.
 package cost
 
 import (
@@ -15,8 +15,8 @@ type Figures struct {
 	// Spoken is a case as a person says it, in some 20 characters: "an order, decoded"; "" for one
 	// that is shown by its name. Optional.
 	Spoken func(caseName string) string
-	// PerMillion has a terminal say what a million messages cost: they are the user's. A page says it
-	// of all messages.
+	// PerMillion has a terminal say what a million messages cost: they are the user's. A page says
+	// it of all messages.
 	PerMillion bool
 	// Says returns the sentences that go before everything else on a case, none where the record
 	// has too little for one. Optional.

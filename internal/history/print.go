@@ -16,8 +16,8 @@ import (
 	"postage/internal/words"
 )
 
-// PrintTrends writes how a row changed from run to run: each trend's line, its changes, and its last
-// points, all for last < 1. JSON has all.
+// PrintTrends writes how a row changed from run to run: each trend's line, its changes, and its
+// last points, all for last < 1. JSON has all.
 func PrintTrends(w io.Writer, row string, trends []*trend.Trend, last int, form report.Form) error {
 	if form.JSON {
 		return trendsJSON(w, row, trends)

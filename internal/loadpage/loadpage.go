@@ -1,5 +1,5 @@
-// Package loadpage makes a page of a load: what came of it, second by second, and the distribution of
-// latency.
+// Package loadpage makes a page of a load: what came of it, second by second, and the distribution
+// of latency.
 package loadpage
 
 import (

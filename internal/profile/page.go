@@ -11,6 +11,28 @@ import (
 	"postage/internal/verdict"
 )
 
+// A tile is a rectangle of a page's bar or flame graph, in the units of its SVG.
+type tile struct {
+	X, Y, Width        float64
+	Class, Name, Title string
+}
+
+const (
+	profileWidth = 1000
+	tileHeight   = 22
+	letterWidth  = 7.2 // about
+)
+
+// labelled has as much of the tile's name on it as it has room for.
+func labelled(t tile) tile {
+	if most := int(t.Width / letterWidth); most < 4 {
+		t.Name = ""
+	} else {
+		t.Name = report.Middle(t.Name, most)
+	}
+	return t
+}
+
 // A pageTable has its titles in the first row.
 type pageTable struct {
 	Title string
@@ -31,7 +53,7 @@ func HTML(w io.Writer, s *Summary) error {
 	savings, _ := savingsOf(s, sites)
 	v := struct {
 		Head, Rest string
-		Bar, Flame []report.Tile
+		Bar, Flame []tile
 		Height     float64
 		Tables     []pageTable
 		Checks     []string
@@ -49,10 +71,10 @@ func HTML(w io.Writer, s *Summary) error {
 }
 
 // profileBar is all CPU time by stage.
-func profileBar(s *Summary) (tiles []report.Tile) {
+func profileBar(s *Summary) (tiles []tile) {
 	x := 0.0
 	add := func(name, class string, share float64) {
-		if width := share * report.TilesWidth; width > 0 {
+		if width := share * profileWidth; width > 0 {
 			tiles = append(tiles, newTile(x, 0, width, class, name, share))
 			x += width
 		}
@@ -76,18 +98,18 @@ func profileBar(s *Summary) (tiles []report.Tile) {
 	return tiles
 }
 
-func newTile(x, y, width float64, class, name string, share float64) report.Tile {
-	return report.Labelled(report.Tile{X: x, Y: y, Width: width, Class: class, Name: name, Title: name + ", " + tenths(share)})
+func newTile(x, y, width float64, class, name string, share float64) tile {
+	return labelled(tile{X: x, Y: y, Width: width, Class: class, Name: name, Title: name + ", " + tenths(share)})
 }
 
 // flameTiles adds a node's tile and those of what it calls, and finds how high they are.
-func flameTiles(tiles []report.Tile, f *Flame, x float64, depth int, height *float64) []report.Tile {
-	y, class := float64(depth*report.TileHeight), cmp.Or(f.Stage, "own")
-	*height = max(*height, y+report.TileHeight)
-	tiles = append(tiles, newTile(x, y, f.Share*report.TilesWidth, class, f.Name[strings.LastIndexByte(f.Name, '/')+1:], f.Share))
+func flameTiles(tiles []tile, f *Flame, x float64, depth int, height *float64) []tile {
+	y, class := float64(depth*tileHeight), cmp.Or(f.Stage, "own")
+	*height = max(*height, y+tileHeight)
+	tiles = append(tiles, newTile(x, y, f.Share*profileWidth, class, f.Name[strings.LastIndexByte(f.Name, '/')+1:], f.Share))
 	for _, one := range f.Calls {
 		tiles = flameTiles(tiles, one, x, depth+1, height)
-		x += one.Share * report.TilesWidth
+		x += one.Share * profileWidth
 	}
 	return tiles
 }

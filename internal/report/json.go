@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// WriteJSON writes a form of docs/json.md, with HTML characters as they are. The form's type is made
-// for it, and has no field but the published ones. What is not known is a nil pointer, and a list is
-// empty rather than nil: the functions below make these.
+// WriteJSON writes a form of docs/json.md, with HTML characters as they are. The form's type is
+// made for it, and has no field but the published ones. What is not known is a nil pointer, and a
+// list is empty rather than nil: the functions below make these.
 func WriteJSON(w io.Writer, form any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -14,8 +14,6 @@ import (
 var (
 	//go:embed page/shell.gohtml
 	shell string
-	//go:embed page/tiles.gohtml
-	tiles string
 	//go:embed page/page.css
 	pageCSS string
 )
@@ -42,7 +40,7 @@ func (p Page) Write(w io.Writer) error {
 }
 
 // Fragment fills in a template, which has some functions beside its own: duration and ratio, as in
-// tables; whole, a number with commas; sum; and the template "tiles", which draws some.
+// tables; whole, a number with commas; sum.
 func Fragment(text string, own template.FuncMap, data any) (template.HTML, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"duration": Duration, "ratio": Ratio, "whole": words.Integer,
@@ -52,7 +50,7 @@ func Fragment(text string, own template.FuncMap, data any) (template.HTML, error
 			}
 			return sum
 		},
-	}).Funcs(own).Parse(tiles + text)
+	}).Funcs(own).Parse(text)
 	if err != nil {
 		return "", err
 	}

@@ -103,7 +103,8 @@ func Clipped(s string, most int) string {
 	return s
 }
 
-// PlotWidth is a plot's width, and AxisHeight what its axis takes of the height, in units of its SVG.
+// PlotWidth is a plot's width, and AxisHeight what its axis takes of the height, in units of its
+// SVG.
 const (
 	PlotWidth  = 900
 	AxisHeight = 40

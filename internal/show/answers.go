@@ -23,8 +23,8 @@ type answerView struct {
 	Pattern                              string // that selects the case
 }
 
-// writeAnswers are those of the cases with a choice, and remarks: on what is cheaper, but departs from a
-// standard; and on what pays at which bandwidth, for cases of packed messages.
+// writeAnswers are those of the cases with a choice, and remarks: on what is cheaper, but departs
+// from a standard; and on what pays at which bandwidth, for cases of packed messages.
 func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
 		if picks := picksOf(c.CaseResult); picks != nil {
@@ -174,8 +174,8 @@ func answerColumns() []report.Column[answerView] {
 	}
 }
 
-// writeAnswers prints the table, and below it its remarks, what else is to say, and, if the cases can be
-// run, how to run one further.
+// writeAnswers prints the table, and below it its remarks, what else is to say, and, if the cases
+// can be run, how to run one further.
 func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	all, remarks := answers(cases)
 	columns := answerColumns()

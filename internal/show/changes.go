@@ -213,7 +213,7 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 			if r.Spread == nil {
 				return ""
 			}
-			return fmt.Sprintf("±%.1f%%", 100**r.Spread)
+			return Spread(*r.Spread)
 		}).When(report.IfRoom))
 	}
 	columns = append(columns, report.Texts("counts", counts).When(report.Lastly))
@@ -222,6 +222,9 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 	}
 	return columns
 }
+
+// Spread is the standard deviation of a ratio between function layouts.
+func Spread(fraction float64) string { return fmt.Sprintf("±%.1f%%", 100*fraction) }
 
 // layoutMatters reports whether the row's ratio differs visibly between function layouts.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }

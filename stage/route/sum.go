@@ -243,7 +243,8 @@ func (r *route) way(msgs int) string {
 	return strings.ToUpper(r.One[:1]) + r.One[1:] + "'s way"
 }
 
-// shares says what parts the baseline's CPU time has, the largest first, and what they are together.
+// shares says what parts the baseline's CPU time has, the largest first, and what they are
+// together.
 func (s *sum) shares(base way, parts []part) string {
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.share, a.share) })
 	var told []step
