@@ -37,7 +37,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	}
 	key := titled(firstKey(c), "")
 	columns := []result{
-		report.Texts(strings.TrimSuffix(key, "="), func(r *verdict.Result) string { return strings.TrimPrefix(r.Row.Contender, key) }),
+		report.Texts(titled(strings.TrimSuffix(key, "="), "contender"), func(r *verdict.Result) string { return strings.TrimPrefix(r.Row.Contender, key) }),
 		report.Figures(quantity+unit+titled("", "/op"), func(r *verdict.Result) string { return report.Grouped(ns(r) / per) }),
 		report.Figures(titled("±%", "±"), func(r *verdict.Result) string {
 			return titled(strings.Trim(report.PlusMinus(r.NSOp), "±%"), report.PlusMinus(r.NSOp))
@@ -169,8 +169,7 @@ func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 	return columns
 }
 
-// cpuTitle is the title of the CPU time of a contender's process. In the order of the alphabet, of
-// the figures that only some stages have, it is the first.
+// cpuTitle is the title of the CPU time of a contender's process.
 const cpuTitle = "cpu ns/op"
 
 // paysText is the bandwidth below which a row of packed messages pays.

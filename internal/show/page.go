@@ -199,7 +199,6 @@ func newCase(of *caseOfRun) caseView {
 	view.Settings = strings.Join(settings, ", ")
 	view.Forest = newForest(c, with, common)
 	columns := columnsOf(c, true)
-	columns[0].Title = "contender"
 	cells := report.Cells(columns, with)
 	view.Columns = cells[0]
 	for i, r := range with {

@@ -35,8 +35,8 @@ func pageSample() []NamedRun {
 	return []NamedRun{{"sample.txt", rec}}
 }
 
-// addStages adds what the calculator is made of: the order message encoded,
-// sealed, sent over each kind of connection, and stored.
+// addStages adds cases of other stages: the order message encoded, sealed, sent over each kind of
+// connection, and stored.
 func addStages(rec *record.Record) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	addCase(rec, rng, "Encode/msg=order/op=encode", 10,

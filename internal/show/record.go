@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -108,9 +106,6 @@ func writeCase(d *report.Doc, c *verdict.CaseResult) {
 	}
 	with, without := split(c)
 	columns := columnsOf(c, d.Wide || d.Markdown)
-	if d.Markdown {
-		columns = halved(d, columns, with)
-	}
 	if len(with) > 0 {
 		report.Table(d, columns, with, func(r *verdict.Result, text string) string { return paintCell(d, r, text) })
 	}
@@ -125,21 +120,6 @@ func writeCase(d *report.Doc, c *verdict.CaseResult) {
 		return
 	}
 	d.Lines(report.Dim, "", controlText(c), "  ")
-}
-
-// widest is how many columns a table of Markdown may have.
-const widest = 13
-
-// halved are the columns of Markdown's first table. If there are more than widest, those behind the
-// CPU time come after it, in a second one, which is written by the function that table calls last.
-func halved(d *report.Doc, columns []report.Column[*verdict.Result], rows []*verdict.Result) []report.Column[*verdict.Result] {
-	columns[0].Title = "contender"
-	i := slices.IndexFunc(columns, func(c report.Column[*verdict.Result]) bool { return c.Title == cpuTitle })
-	if i < 0 || len(columns) <= widest {
-		return columns
-	}
-	report.Table(d, columns[:i+1], rows, nil)
-	return append(columns[:1:1], columns[i+1:]...)
 }
 
 // comparedText says how much was measured of a case, and what its rows are compared with.
@@ -262,18 +242,6 @@ func selfText(rec *record.Record) string {
 	if self.PeakBytes > 0 {
 		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
 	}
-	text := fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches", 100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond))
-	if len(self.Spent) > 0 {
-		between := self.Spent["rounds"].Seconds() - self.Duty*rec.Run.Elapsed.Seconds()
-		rest := rec.Run.Elapsed.Seconds() - self.Spent["rounds"].Seconds()
-		text += fmt.Sprintf(", %.1f s between them", between)
-		for _, on := range slices.Sorted(maps.Keys(self.Spent)) {
-			if on != "rounds" {
-				text += fmt.Sprintf(", %.1f s %s", self.Spent[on].Seconds(), on)
-				rest -= self.Spent[on].Seconds()
-			}
-		}
-		text += fmt.Sprintf(", %.1f s unaccounted for", math.Abs(math.Round(10*rest)/10))
-	}
-	return fmt.Sprintf("%s; the conductor's peak memory %s", text, memory)
+	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; the conductor's peak memory %s",
+		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), memory)
 }
