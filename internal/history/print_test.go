@@ -21,7 +21,7 @@ import (
 const trendMachine = "linux/amd64, Test, 2 cores, 8 GiB, virtualised: kvm"
 
 // trendOf is a seeded trend of runs an hour apart, whose ratio is multiplied by the factors
-// From their runs on. The anchor has another version from the run renewed on, if that is not 0.
+// from their runs on. The anchor has another version from the run renewed on, if that is not 0.
 func trendOf(row string, runs, renewed int, factors map[int]float64) *trend.Trend {
 	rng := rand.New(rand.NewPCG(7, uint64(len(row))))
 	ratio := 0.3

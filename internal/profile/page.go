@@ -47,7 +47,7 @@ var (
 )
 
 // HTML writes a page: a bar of the CPU time by stage, the tables, and a flame graph folded
-// To owners. It is self-contained: no network, no scripts.
+// to owners. It is self-contained: no network, no scripts.
 func HTML(w io.Writer, s *Summary) error {
 	sites := worthy(s)
 	savings, _ := savingsOf(s, sites)

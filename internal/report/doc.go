@@ -1,8 +1,5 @@
-// Package report presents records: as a table for a terminal, as Markdown, as JSON for
-// programs, and as a page for a browser; and the same of comparisons of two records, with
-// what CI reads of a gate (JUnit XML).
+// Package report is the kit that features print their results with: tables for a terminal, Markdown,
+// JSON, and the shell, scales and numbers of a page. It knows no feature.
 //
-// Everything here is a pure function of a record: no clock, no network, no environment.
-// What a figure needs to be read right travels with it: its interval, the control's,
-// And the reason in place of figures where there is no proof.
+// Everything here is a pure function: no clock, no network, no environment.
 package report

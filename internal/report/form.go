@@ -27,6 +27,7 @@ type Doc struct {
 	Form
 }
 
+// The styles of a terminal's text.
 var (
 	Bold   = lipgloss.NewStyle().Bold(true)
 	Dim    = lipgloss.NewStyle().Faint(true)
@@ -35,8 +36,10 @@ var (
 	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 )
 
+// Printf adds text as it is.
 func (d *Doc) Printf(format string, a ...any) { fmt.Fprintf(d, format, a...) }
 
+// Paint is a text in a style, if there are colours.
 func (d *Doc) Paint(style lipgloss.Style, s string) string {
 	if !d.Color || s == "" {
 		return s
@@ -169,14 +172,17 @@ const (
 // nameLength is what names are shortened to at the least.
 const nameLength = 12
 
+// Figures is a column of numbers.
 func Figures[T any](title string, text func(T) string) Column[T] {
 	return Column[T]{Title: title, Text: text}
 }
 
+// Texts is a column of words.
 func Texts[T any](title string, text func(T) string) Column[T] {
 	return Column[T]{Title: title, Text: text, Left: true}
 }
 
+// When says when the column is part of a table of 80 columns.
 func (c Column[T]) When(k Keep) Column[T] {
 	c.keep = k
 	return c
@@ -265,7 +271,7 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 }
 
 // squeeze shortens the longest texts, in all columns, so that a table is narrower by that much; a
-// Column whose texts would not differ is left as it is.
+// column whose texts would not differ is left as it is.
 func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 	widths := widthsOf(cells)
 	for length := slices.Max(widths); length >= nameLength; length-- {

@@ -65,6 +65,7 @@ func spanned(i verdict.Interval, text func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
 }
 
+// Times is a factor with the sign for it: "3.4×".
 func Times(x float64) string { return Multiple(x) + "×" }
 
 // Multiple prints a factor to read, not to compute with.
@@ -96,7 +97,6 @@ func Scaled(x float64, units ...string) string {
 // Brief prints a number that is not negative with three significant digits, without
 // exponent from 0.001 on.
 func Brief(x float64) string {
-	x = tiesUp(x)
 	decimals := 0
 	for limit := 99.95; x < limit && decimals < 5; limit /= 10 {
 		decimals++
@@ -108,9 +108,6 @@ func Brief(x float64) string {
 	return text
 }
 
-// tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
-func tiesUp(x float64) float64 { return x * (1 + 1e-12) }
-
 // Count prints a count, which may be a mean.
 func Count(x float64) string {
 	if x == math.Trunc(x) {
@@ -119,8 +116,10 @@ func Count(x float64) string {
 	return Grouped(x)
 }
 
+// Percent is a fraction as a percentage.
 func Percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
 
+// Probability prints a p-value.
 func Probability(p float64) string {
 	if p < 0.001 {
 		return "<0.001"

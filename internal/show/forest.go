@@ -87,7 +87,7 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result, common map[stri
 }
 
 // strip is a path of one dot per value, below a row's mark. Dots are at least three units apart;
-// Values at the same place share one.
+// values at the same place share one.
 func strip(values []float64, x report.Log) string {
 	var path strings.Builder
 	last := math.Inf(-1)

@@ -40,7 +40,7 @@ type Contents struct {
 }
 
 // HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
-// And sorts. The plots are SVG made here.
+// and sorts. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
 	body, err := report.Fragment(pageText, template.FuncMap{
 		"machine": MachineText, "world": worldText, "self": selfText, "busy": busyText,
@@ -220,7 +220,7 @@ func verdictClass(r *verdict.Result) string {
 const moduleKey = "module"
 
 // commonSettings are the settings, and the module, that all rows of a case except its floors share,
-// To be shown once.
+// to be shown once.
 func commonSettings(results []*verdict.Result) map[string]string {
 	var common map[string]string
 	for _, r := range results {

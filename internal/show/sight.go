@@ -31,7 +31,7 @@ func busyText(rec *record.Record) string {
 }
 
 // sight says in a line which differences the record could show, of the case that is measured best
-// And of the one that is worst; "" if none has intervals.
+// and of the one that is worst; "" if none has intervals.
 func sight(a *verdict.Analysis, rec *record.Record) string {
 	var seen []*verdict.CaseResult
 	for _, c := range a.Cases {
