@@ -12,7 +12,6 @@ import (
 
 	"postage/internal/bench"
 	"postage/internal/build"
-	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/lab"
@@ -23,7 +22,7 @@ import (
 type benchFlags struct {
 	measureFlags
 	bench            string
-	thresholds, html string
+	thresholds       string
 	patience         time.Duration
 	cpus             []int
 	all, count       bool
@@ -66,7 +65,6 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
-	f.StringVar(&flags.html, "html", "", "with --count: write a page to `file` that shows which functions execute more, and on whose behalf")
 	flags.exclude(cmd)
 }
 
@@ -125,8 +123,6 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	switch {
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
-	case flags.html != "" && !flags.count:
-		return hinted(errors.New("--html is of instructions, and goes with --count"), "`postage show --html` makes a page of a record of times")
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
@@ -281,7 +277,7 @@ func printBench(cmd *cobra.Command, rec *record.Record, set *bench.Set, flags *b
 			changes.Warnings = append(changes.Warnings, set.Notes...)
 		}
 	}
-	if err := report.Bench(cmd.OutOrStdout(), rec, changes, set.Notes, flags.form(cmd)); err != nil || !whole {
+	if err := bench.Print(cmd.OutOrStdout(), rec, changes, set.Notes, flags.form(cmd)); err != nil || !whole {
 		return err
 	}
 	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/bench"
-	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -65,12 +63,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 		return err
 	}
 	say(cmd, "record saved as %s", out)
-	if flags.html != "" {
-		if err := writeFile(flags.html, func(w io.Writer) error { return report.CountsHTML(w, run) }); err != nil {
-			return err
-		}
-	}
-	if err := report.Counts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
+	if err := bench.PrintCounts(cmd.OutOrStdout(), run, flags.form(cmd)); err != nil {
 		return err
 	}
 	if flags.gate {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
 	"postage/internal/stats"
 	"postage/lab"
 	"postage/record"
@@ -152,17 +151,17 @@ func eachTook(rec *record.Record) time.Duration {
 	return (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 }
 
-func rate(k, n int) report.Rate {
+func rate(k, n int) rateForm {
 	low, high := stats.ClopperPearson(k, n, 0.95)
-	return report.Rate{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
+	return rateForm{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
 }
 
-func rateText(r report.Rate) string {
+func rateText(r rateForm) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
 }
 
 // calibrationLine says in one line what verdicts are worth here.
-func calibrationLine(rec *record.Record, r *report.Calibration) string {
+func calibrationLine(rec *record.Record, r *calibrationForm) string {
 	finds := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed)
 	for _, s := range r.Slowdowns {
 		if r.Smallest != nil && s.By == *r.Smallest {

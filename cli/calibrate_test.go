@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"postage/internal/recordtest"
-	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 )
@@ -53,9 +52,9 @@ func TestCalibrationOfARecord(t *testing.T) {
 // without one, what the intervals would find.
 func TestCalibrationLine(t *testing.T) {
 	rec := &record.Record{Run: record.Run{Precision: calibrationPrecision, Budget: 12 * time.Second}, Rows: []record.Row{{Case: "one"}}}
-	found := func(share ...float64) (s []report.Slowdown) {
+	found := func(share ...float64) (s []slowdownForm) {
 		for i, by := range lab.InjectedSlowdowns {
-			s = append(s, report.Slowdown{By: by, Found: report.Rate{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
+			s = append(s, slowdownForm{By: by, Found: rateForm{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
 		}
 		return s
 	}
@@ -70,7 +69,7 @@ func TestCalibrationLine(t *testing.T) {
 		{0.10, nil, []float64{0, 0, 0, 0.1}, "12s a comparison: a slowdown of 10% is found in 95% of comparisons; equal things"},
 		{0.008, &one, []float64{1, 1, 1, 1}, "a slowdown of 1% is found in 100% of comparisons (100 found); equal"},
 	} {
-		r := &report.Calibration{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
+		r := &calibrationForm{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
 		if got := calibrationLine(rec, r); !strings.Contains(got, tt.want) {
 			t.Errorf("%q lacks %q", got, tt.want)
 		}

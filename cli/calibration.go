@@ -3,7 +3,6 @@ package cli
 import (
 	"slices"
 
-	"postage/internal/report"
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -13,10 +12,49 @@ import (
 // rowsOfAGate is how many comparisons of a calibration are the rows of one run of a gate.
 const rowsOfAGate = 16
 
+// What a calibration found, and how it is in JSON.
+type (
+	// calibrationForm is what `doctor --calibrate` found; nil where it was not asked to.
+	calibrationForm struct {
+		Stage       string         `json:"stage"`
+		Comparisons int            `json:"comparisons"`
+		FalseAlarms rateForm       `json:"false_alarms"`
+		Misses      rateForm       `json:"interval_misses"`
+		Slowdowns   []slowdownForm `json:"slowdowns"`
+		// Smallest is the smallest slowdown found in 95%, nil if none was.
+		Smallest  *float64 `json:"smallest_found"`
+		Blocks    float64  `json:"median_blocks"`
+		HalfWidth float64  `json:"median_half_width"`
+		Needed    float64  `json:"needed"`
+		// Gate is what a gate finds in the same batches.
+		Gate gateForm `json:"gate"`
+	}
+	// gateForm is how often runs of equal code failed, rows of it passed, and rows of a
+	// known slowdown failed.
+	gateForm struct {
+		Failed    rateForm       `json:"equal_failed"`
+		Passed    rateForm       `json:"equal_passed"`
+		Slowdowns []slowdownForm `json:"slowdowns"`
+	}
+	// slowdownForm is how often one of a known size was called slower.
+	slowdownForm struct {
+		By    float64  `json:"by"`
+		Found rateForm `json:"found"`
+	}
+	// rateForm is how often something happened, with its 95% interval.
+	rateForm struct {
+		Count int     `json:"count"`
+		Of    int     `json:"of"`
+		Value float64 `json:"value"`
+		Low   float64 `json:"low"`
+		High  float64 `json:"high"`
+	}
+)
+
 // calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
 // of slowed contenders contain what they were slowed by.
-func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, covered report.Rate) {
-	c = &report.Calibration{Stage: stage}
+func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covered rateForm) {
+	c = &calibrationForm{Stage: stage}
 	margin := verdict.Margin(rec.Run.Precision)
 	falseAlarms, misses := 0, 0
 	var blocks, widths, needed []float64
@@ -71,7 +109,7 @@ func calibrationOf(stage string, rec *record.Record) (c *report.Calibration, cov
 // the rows of a run against old code. First they are all equal, then those that have a slowed
 // contender have it, for each slowdown. All is as in a real gate but the builds: the same program
 // is on both sides.
-func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
+func calibrationGate(rec *record.Record, rows int) gateForm {
 	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
 	runs, failed, equal, passed := 0, 0, 0, 0
 	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
@@ -98,15 +136,15 @@ func calibrationGate(rec *record.Record, rows int) report.CalibrationGate {
 			}
 		}
 	}
-	return report.CalibrationGate{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
+	return gateForm{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
 }
 
 // slowdowns are how often each that was injected was found.
-func slowdowns(found, of []int) []report.Slowdown {
-	all := []report.Slowdown{}
+func slowdowns(found, of []int) []slowdownForm {
+	all := []slowdownForm{}
 	for i, by := range lab.InjectedSlowdowns {
 		if of[i] > 0 {
-			all = append(all, report.Slowdown{By: by, Found: rate(found[i], of[i])})
+			all = append(all, slowdownForm{By: by, Found: rate(found[i], of[i])})
 		}
 	}
 	return all

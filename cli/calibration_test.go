@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
-	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 )
@@ -34,7 +33,7 @@ func calibrated(control float64) *record.Record {
 
 // The gate finds what was slowed, and nothing in equal code, each of two runs of eight rows.
 func TestCalibrationGate(t *testing.T) {
-	counts := func(g report.CalibrationGate) [6]int {
+	counts := func(g gateForm) [6]int {
 		return [6]int{g.Failed.Count, g.Failed.Of, g.Passed.Count, g.Passed.Of, g.Slowdowns[0].Found.Count, g.Slowdowns[0].Found.Of}
 	}
 	if g := calibrationGate(calibrated(0), 8); counts(g) != [6]int{0, 2, 16, 16, 4, 4} || len(g.Slowdowns) != 1 || g.Slowdowns[0].By != 0.05 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 )
 
@@ -91,7 +91,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
 			"`postage show` prints the ratios of each; --force compares these anyway, and says on every line that the machines differ")
 	}
-	return report.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
+	return show.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
 }
 
 // compareArguments compares the two named runs, or the two sides of the one.

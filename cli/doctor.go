@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/record"
 )
 
@@ -153,8 +154,17 @@ func conclusion(m *record.Machine) string {
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
 
-func doctorJSON(w io.Writer, m *record.Machine, c *report.Calibration) error {
-	return report.DoctorJSON(w, m, findings(m), conclusion(m), c)
+// doctorForm is the JSON of what `doctor` found, version 2.
+type doctorForm struct {
+	Version     int              `json:"version"`
+	Machine     *show.Machine    `json:"machine"`
+	Findings    []string         `json:"findings"`
+	Conclusion  string           `json:"conclusion"`
+	Calibration *calibrationForm `json:"calibration"`
+}
+
+func doctorJSON(w io.Writer, m *record.Machine, c *calibrationForm) error {
+	return report.WriteJSON(w, doctorForm{2, show.MachineOf(m), report.List(findings(m)), conclusion(m), c})
 }
 
 func memoryText(bytes int64) string {

@@ -16,6 +16,7 @@ import (
 
 	"postage/internal/build"
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/internal/words"
 	"postage/record"
@@ -40,11 +41,11 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 		return err
 	}
 	if junit != "" {
-		if err := writeFile(junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
+		if err := writeFile(junit, func(w io.Writer) error { return show.GateJUnit(w, c) }); err != nil {
 			return err
 		}
 	}
-	if err := report.Gate(cmd.OutOrStdout(), c, form); err != nil {
+	if err := show.Gate(cmd.OutOrStdout(), c, form); err != nil {
 		return err
 	}
 	return gateStatus(cmd, c.Outcome(), nil, c.New.Run.Vary)

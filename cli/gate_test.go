@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/bench"
 	"postage/internal/recordtest"
 	"postage/internal/report"
 	"postage/internal/verdict"
@@ -148,7 +149,7 @@ func TestTooLittleTime(t *testing.T) {
 	// A benchmark's forms are others, and its gate is this one.
 	var text strings.Builder
 	changes := verdict.ComparePaired(few, verdict.DefaultThresholds())
-	if err := errors.Join(report.Bench(&text, few, changes, nil, report.Form{}), report.Bench(&text, few, changes, nil, report.Form{Markdown: true})); err != nil {
+	if err := errors.Join(bench.Print(&text, few, changes, nil, report.Form{}), bench.Print(&text, few, changes, nil, report.Form{Markdown: true})); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\ninconclusive: too little time for 5 of 5 rows", "### Benchmarks: inconclusive\n\ntoo little time for 5 of 5 rows"} {

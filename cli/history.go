@@ -13,6 +13,7 @@ import (
 	"postage/internal/history"
 	"postage/internal/history/trend"
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/record"
 )
 
@@ -57,7 +58,7 @@ row that never changed one is found in at most 5% of all trends.`,
 			if err != nil {
 				return err
 			}
-			return report.History(cmd.OutOrStdout(), h.Entries(), flags.form(cmd))
+			return history.PrintList(cmd.OutOrStdout(), h.Entries(), flags.form(cmd))
 		},
 	}
 	flags.register(cmd)
@@ -78,7 +79,7 @@ func printTrends(cmd *cobra.Command, folder, name string, last int, form report.
 	if err != nil {
 		return err
 	}
-	return report.Trends(cmd.OutOrStdout(), row, h.Trends(row), last, form)
+	return history.PrintTrends(cmd.OutOrStdout(), row, h.Trends(row), last, form)
 }
 
 // readHistory reads a folder's records, the runs folder's for "", and warns of each file that is
@@ -139,7 +140,7 @@ func completeHistoryRows(cmd *cobra.Command, args []string, _ string) ([]string,
 }
 
 // reportedTrends are the trends of the contenders of these runs, on their machines.
-func reportedTrends(cmd *cobra.Command, folder string, runs []report.NamedRun) (trends []*trend.Trend, err error) {
+func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (trends []*trend.Trend, err error) {
 	machines := map[string]map[string]bool{} // by row
 	var rows []string
 	for _, run := range runs {

@@ -99,22 +99,46 @@ func pairs(m map[string]string) string {
 	return strings.Join(s, ", ")
 }
 
+// The JSON of a list, version 1.
+type (
+	// listed is a row that can be measured, as `list` prints it.
+	listed struct {
+		Name        string            `json:"name"`
+		Stage       string            `json:"stage"`
+		Case        string            `json:"case"`
+		Doc         string            `json:"doc"`
+		Headline    bool              `json:"headline"`
+		Contender   string            `json:"contender"`
+		Role        record.Role       `json:"role"`
+		Baseline    string            `json:"baseline"`
+		Module      string            `json:"module"`
+		Settings    map[string]string `json:"settings"`
+		Properties  map[string]string `json:"properties"`
+		Checks      string            `json:"checks"`
+		NotPossible *string           `json:"not_possible"`
+	}
+	listForm struct {
+		Version int      `json:"version"`
+		Rows    []listed `json:"rows"`
+	}
+)
+
 func listJSON(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
-	var rows []report.Listed
+	rows := []listed{}
 	for _, e := range entries {
 		c := &e.Contender
-		row := report.Listed{
+		row := listed{
 			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.FirstLook(),
 			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
-			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: c.Settings, Properties: c.Properties, Checks: c.Checks,
+			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: report.Map(c.Settings), Properties: report.Map(c.Properties), Checks: c.Checks,
 		}
 		if c.NotPossible != "" {
 			row.NotPossible = &c.NotPossible
 		}
 		rows = append(rows, row)
 	}
-	return report.ListJSON(w, rows)
+	return report.WriteJSON(w, listForm{1, rows})
 }
 
 // completePatterns completes the parts that rows are made of.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/report"
+	"postage/internal/loadpage"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
@@ -191,7 +191,9 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 	result.Server = after.Since(&before)
 	seconds.targets(result)
 	if f.html != "" {
-		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
+		err = writeFile(f.html, func(w io.Writer) error {
+			return loadpage.HTML(w, loadpage.New(target, result, seconds.began, seconds.page))
+		})
 		if err != nil {
 			return err
 		}
@@ -223,7 +225,7 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []load.Objective) (err error) {
 	stdout := cmd.OutOrStdout()
 	if f.json {
-		err = report.LoadJSON(stdout, loadForm(result))
+		err = result.WriteJSON(stdout)
 	} else {
 		err = result.WriteTable(stdout)
 	}

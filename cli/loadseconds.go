@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/report"
+	"postage/internal/loadpage"
 	"postage/load"
 )
 
@@ -21,8 +21,8 @@ type loadSeconds struct {
 	live   *view
 	csv    *csv.Writer
 	hlog   *hdrhistogram.HistogramLogWriter
-	page   []report.LoadSecond // nil where no page is asked for
-	export *loadExport         // nil where none is
+	page   []loadpage.Second // nil where no page is asked for
+	export *loadExport       // nil where none is
 	files  []*os.File
 	failed error
 }
@@ -31,7 +31,7 @@ type loadSeconds struct {
 func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	s := &loadSeconds{began: time.Now(), live: newView(stderr)}
 	if f.html != "" {
-		s.page = []report.LoadSecond{}
+		s.page = []loadpage.Second{}
 	}
 	var err error
 	create := func(flag, name string) (file *os.File) {
@@ -87,9 +87,7 @@ func (s *loadSeconds) told(in load.Interval) {
 		s.export.told(in)
 	}
 	if s.page != nil {
-		ns := func(us int64) float64 { return float64(us) * 1e3 }
-		s.page = append(s.page, report.LoadSecond{From: in.From.Seconds(), To: in.To.Seconds(), Done: in.Done, Failed: in.Failed,
-			P50: ns(h.ValueAtQuantile(50)), P99: ns(h.ValueAtQuantile(99)), Max: ns(h.Max())})
+		s.page = append(s.page, loadpage.SecondOf(in))
 	}
 	if s.csv != nil {
 		s.line(in.From, in.To, in.Done, in.Failed, h, "")

@@ -187,7 +187,7 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 	visit(postage.newRoot(), nil)
-	if visited < 15 {
+	if visited < 12 {
 		t.Errorf("only %d commands", visited)
 	}
 }

@@ -22,7 +22,6 @@ import (
 
 	"postage/internal/cost"
 	"postage/internal/profile"
-	"postage/internal/report"
 	"postage/record"
 )
 
@@ -110,7 +109,7 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
 		}
-		return report.ProfileMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
+		return profile.PrintMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
 	}
 	costs, err := f.costs()
 	if err != nil {
@@ -121,9 +120,9 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		s.Sites[i].Checks = checksOf(&s.Sites[i])
 	}
 	if f.html != "" {
-		return writeFile(f.html, func(w io.Writer) error { return report.ProfileHTML(w, s) })
+		return writeFile(f.html, func(w io.Writer) error { return profile.HTML(w, s) })
 	}
-	return report.Profile(cmd.OutOrStdout(), s, f.form(cmd))
+	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }
 
 // summary reads the profiles, files and servers, and adds them up.

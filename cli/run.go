@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/build"
-	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -39,7 +39,7 @@ func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, g
 	}
 	switch {
 	case !gated:
-		return report.Changes(cmd.OutOrStdout(), changes, form)
+		return show.Changes(cmd.OutOrStdout(), changes, form)
 	case !f.JSON:
 		return gate(cmd, changes, form, "")
 	}
@@ -137,8 +137,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 		return err
 	}
 	if !m.resumed {
-		sayCalibrations(cmd, m.entries, &m.rec.Machine)
-	} else if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
+		} else if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
 		return err
 	}
 	return m.measure(cmd, lab.Conductor{}, func(whole bool) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/lab"
 	"postage/record"
 )
@@ -51,7 +52,7 @@ plots and tables. It needs no network and no other file, and is complete without
 
 // printRecord prints a record to standard output, and reports rows that failed.
 func (p program) printRecord(cmd *cobra.Command, rec *record.Record, form report.Form) error {
-	if err := report.Record(cmd.OutOrStdout(), rec, lab.Stages(p.suites), form); err != nil {
+	if err := show.Record(cmd.OutOrStdout(), rec, lab.Stages(p.suites), form); err != nil {
 		return err
 	}
 	return failedRow(rec)

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/claims"
-	"postage/internal/cost"
-	"postage/internal/report"
+	"postage/internal/history"
+	"postage/internal/show"
 	"postage/lab"
 )
 
@@ -21,21 +21,17 @@ import (
 type pageFlags struct {
 	file, history string
 	open          bool
-	prices        cost.Choice
 }
 
 func (f *pageFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "html", "", "make a page, for a browser, in `file`")
 	cmd.Flags().BoolVar(&f.open, "open", false, "with --html: show it in the browser")
 	cmd.Flags().StringVar(&f.history, "history", "", "with --html: show how the rows changed, by the records in `folder`")
-	cmd.Flags().Float64Var(&f.prices.Rate, "rate", 0, "with --html: messages a second that costs a month are of (default 1000)")
-	cmd.Flags().Float64Var(&f.prices.CPUHour, "cpu-hour", 0, "with --html: USD a CPU hour (default 0.04)")
-	cmd.Flags().Float64Var(&f.prices.GB, "gb", 0, "with --html: USD a GB of traffic (default 0)")
 }
 
 // unused is an error if a flag of pages was given for a table.
 func (f *pageFlags) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"open", "history", "rate", "cpu-hour", "gb"} {
+	for _, name := range []string{"open", "history"} {
 		if cmd.Flags().Changed(name) {
 			return hinted(fmt.Errorf("--%s goes with --html", name), "`postage show --html FILE`")
 		}
@@ -45,11 +41,6 @@ func (f *pageFlags) unused(cmd *cobra.Command) error {
 
 // makePage makes a page of some runs, the latest for none.
 func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
-	for name, price := range map[string]float64{"rate": flags.prices.Rate, "cpu-hour": flags.prices.CPUHour, "gb": flags.prices.GB} {
-		if !(price >= 0) {
-			return fmt.Errorf("--%s %v: must not be less than 0", name, price)
-		}
-	}
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -62,17 +53,26 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}
 	}
-	var runs []report.NamedRun
+	var runs []show.NamedRun
 	for i, name := range toldApart(names) {
-		runs = append(runs, report.NamedRun{Name: name, Record: records[i]})
+		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
 	}
-	contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Prices: flags.prices, Claims: claims.Check(claims.All(), records)}
+	contents := show.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
 	if flags.history != "" {
-		if contents.History, err = reportedTrends(cmd, flags.history, runs); err != nil {
+		trends, err := reportedTrends(cmd, flags.history, runs)
+		if err == nil {
+			contents.Sections, err = history.Section(trends)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := writeFile(flags.file, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
+	published, err := claims.Check(claims.All(), records).Section()
+	if err != nil {
+		return err
+	}
+	contents.Sections = append(contents.Sections, published...)
+	if err := writeFile(flags.file, func(w io.Writer) error { return show.HTML(w, contents) }); err != nil {
 		return err
 	}
 	say(cmd, "page saved as %s", flags.file)

@@ -15,6 +15,7 @@ import (
 	"postage/internal/claims"
 	"postage/internal/recordtest"
 	"postage/internal/report"
+	"postage/internal/show"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -66,15 +67,9 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The page of a run of all rows takes at most 700 bytes a row.
 // A price or a count that is none is refused before anything is read or measured.
 func TestNumbersThatAreNone(t *testing.T) {
-	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 6}
-	file := saved(t, t.TempDir(), "r.txt", made.Record())
 	for _, args := range [][]string{
-		{"show", file, "--html", os.DevNull, "--rate", "-1"},
-		{"show", file, "--html", os.DevNull, "--cpu-hour", "NaN"},
-		{"show", file, "--html", os.DevNull, "--gb", "-0.1"},
 		{"profile", "nowhere", "--core-price", "-1"},
 		{"profile", "nowhere", "--against", "nowhere", "--requests", "1000"},
 		{"profile", "nowhere", "--against", "nowhere", "--requests", "NaN,1"},
@@ -86,11 +81,16 @@ func TestNumbersThatAreNone(t *testing.T) {
 	}
 }
 
+// The page of a run of all rows takes at most 700 bytes a row.
 func TestReportOfAll(t *testing.T) {
 	t.Parallel()
 	rec := everything(14)
+	published, err := claims.Check(claims.All(), []*record.Record{rec}).Section()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var page bytes.Buffer
-	if err := report.HTML(&page, report.Contents{Runs: []report.NamedRun{{Name: "all.txt", Record: rec}}, Claims: claims.Check(claims.All(), []*record.Record{rec})}); err != nil {
+	if err := show.HTML(&page, show.Contents{Runs: []show.NamedRun{{Name: "all.txt", Record: rec}}, Sections: published}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d rows of %d cases, %d blocks: %d bytes", len(rec.Rows), len(rec.Cases()), len(rec.Blocks), page.Len())
@@ -186,9 +186,9 @@ func TestNothingIsWiderThan80Columns(t *testing.T) {
 	other.Machine.Cores = 64
 	var all bytes.Buffer
 	err := errors.Join(
-		report.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
-		report.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
-		report.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
+		show.Record(&all, rec, lab.Stages(stage.Suites()), report.Form{}),
+		show.Changes(&all, verdict.CompareRecords(&send, &other, verdict.DefaultThresholds()), report.Form{}),
+		show.Changes(&all, verdict.ComparePaired(gated(3, 14, 1.05), verdict.DefaultThresholds()), report.Form{}),
 		claims.Check(claims.All(), []*record.Record{rec}).Print(&all, report.Form{}))
 	if err != nil {
 		t.Fatal(err)

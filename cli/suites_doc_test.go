@@ -27,7 +27,7 @@ import (
 )
 
 var _ = lab.Suite{
-	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }, Cost: &lab.Cost{Step: "sum"}},
+	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }, Ends: func(*record.Row) *lab.Ends { return nil }},
 	Servers: map[string]lab.Server{"echo": func(in io.Reader, out io.Writer) error {
 		return lab.Serve(in, out, nil, func(question json.RawMessage) (any, error) { return question, nil })
 	}},

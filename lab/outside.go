@@ -12,14 +12,8 @@ import (
 
 // What a suite declares of its figures: see [Suite].
 type (
-	Figures   = cost.Figures
-	Cost      = cost.Cost
-	Operation = cost.Operation
-	Story     = cost.Story
-	Bar       = cost.Bar
-	BarPart   = cost.BarPart
-	Cell      = cost.Cell
-	Beside    = cost.Beside
+	Figures = cost.Figures
+	Ends    = cost.Ends
 )
 
 // A Child is a process that [StartServer] started, which answers questions in JSON.

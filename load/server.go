@@ -31,8 +31,10 @@ type ServerFigures struct {
 
 // ServerUse is what a server used during a load. What it does not export is nil.
 type ServerUse struct {
-	CPUSeconds                      float64
-	Bytes, Allocations, Collections *float64
+	CPUSeconds  float64  `json:"cpu_s"`
+	Bytes       *float64 `json:"allocated_bytes"`
+	Allocations *float64 `json:"allocations"`
+	Collections *float64 `json:"collections"`
 }
 
 // Now reads the server's figures; zero if there is no server.

@@ -49,22 +49,6 @@ totals: 1156
 	}
 }
 
-// A context of callgrind's, in which Go's switches of stacks leave callers of no meaning, is the
-// way from the benchmark.
-func TestWayTo(t *testing.T) {
-	for context, want := range map[string]string{
-		"m.hot'2'm.Work'm.BenchmarkOne'testing.(*B).runN'm.Other":           "m.BenchmarkOne;m.Work;m.hot",
-		"runtime.mallocgc'm.BenchmarkOne.func1'm.BenchmarkOne'testing.tRun": "m.BenchmarkOne;m.BenchmarkOne.func1;runtime.mallocgc",
-		"m.BenchmarkOne":                        "m.BenchmarkOne",
-		"m.hot'm.BenchmarkOneMore'testing.tRun": "",
-		"runtime.lock2'runtime.sysmon":          "",
-	} {
-		if got := wayTo(context, ".BenchmarkOne"); got != want {
-			t.Errorf("%s: %q, want %q", context, got, want)
-		}
-	}
-}
-
 // Where others have the processors, an operation takes far longer than it works.
 func TestSizesOnBusyMachine(t *testing.T) {
 	idle := sizesOf([]*half{{of: Benchmark{Took: time.Microsecond, CPU: time.Microsecond}}})

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -117,77 +116,8 @@ func countCase(ctx context.Context, valgrind string, halves []*half, limits verd
 	if slices.ContainsFunc(all, func(p process) bool { return p.whole }) {
 		one.Warnings = append(one.Warnings, "its timer stops too often: what it does then, and stopping, is counted too")
 	}
-	if one.Judge(limits); !one.Moved() || one.Old == nil {
-		return nil
-	}
-	return countStacks(ctx, valgrind, halves, one)
-}
-
-const (
-	// stackDepth is how many callers of a function are told apart.
-	stackDepth = 20
-	// mostStacks is how many ways of calls are kept, those with the most instructions, and
-	// leastStack what each has at least, as a fraction of all.
-	mostStacks, leastStack = 400, 0.0005
-)
-
-// countStacks counts one more process of each side, by the functions that called each other down to
-// the benchmark itself: what package testing does around it is left out.
-func countStacks(ctx context.Context, valgrind string, halves []*half, one *verdict.Counted) error {
-	stacks := map[string]*verdict.CountedFunction{}
-	for i, h := range halves {
-		p, err := h.count(ctx, valgrind, "count", sizesOf(halves), "--separate-callers="+strconv.Itoa(stackDepth))
-		if errors.Is(err, errStops) {
-			return nil // it has no parts whose difference would be an operation
-		} else if err != nil {
-			return err
-		}
-		for context, n := range p.functions {
-			way := wayTo(context, "."+strings.Split(h.of.Name, "/")[0])
-			if way == "" {
-				continue
-			}
-			if stacks[way] == nil {
-				stacks[way] = &verdict.CountedFunction{Function: way}
-			}
-			if i == 0 {
-				stacks[way].Old += n
-			} else {
-				stacks[way].New += n
-			}
-		}
-	}
-	for _, way := range slices.Sorted(maps.Keys(stacks)) {
-		if s := stacks[way]; max(s.Old, s.New) >= leastStack*one.Old.Instructions {
-			one.Stacks = append(one.Stacks, *s)
-		}
-	}
-	slices.SortStableFunc(one.Stacks, func(a, b verdict.CountedFunction) int {
-		return cmp.Compare(max(b.Old, b.New), max(a.Old, a.New))
-	})
-	one.Stacks = one.Stacks[:min(mostStacks, len(one.Stacks))]
+	one.Judge(limits)
 	return nil
-}
-
-// wayTo is how a benchmark function got to another, the outermost first, from callgrind's context,
-// which has callers last: "inner'outer'pkg.BenchmarkOne'testing…". It is "" if it did not. A number
-// says how deep a recursion is.
-func wayTo(context, benchmark string) string {
-	way := slices.DeleteFunc(strings.Split(context, "'"), func(name string) bool {
-		return strings.Trim(name, "0123456789") == ""
-	})
-	at := slices.IndexFunc(way, func(name string) bool {
-		_, after, is := strings.Cut(name, benchmark)
-		return is && (after == "" || after[0] == '.') // or a function in it
-	})
-	if at < 0 {
-		return ""
-	}
-	for at+1 < len(way) && strings.Contains(way[at+1], benchmark) {
-		at++
-	}
-	slices.Reverse(way[:at+1])
-	return strings.Join(way[:at+1], ";")
 }
 
 // countSome counts some processes of each side, as many at once as there are processors.
@@ -258,7 +188,7 @@ type process struct {
 }
 
 // count runs the benchmark once under Valgrind.
-func (h *half) count(ctx context.Context, valgrind, mode string, of sizes, flags ...string) (p process, err error) {
+func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p process, err error) {
 	folder, err := os.MkdirTemp("", "postage-count-")
 	if err != nil {
 		return p, err
@@ -269,7 +199,7 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes, flags
 		list += fmt.Sprintf(" %d %d", of.few, of.many)
 	}
 	arguments, environment := h.binary.command(0, h.of.pattern(), 0, mode+" "+list)
-	arguments = slices.Concat(flags, []string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments)
+	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
 	batches := time.Duration(1 + 2*of.pairs)
 	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))
 	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))

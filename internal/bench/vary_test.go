@@ -230,13 +230,7 @@ func BenchmarkCold(b *testing.B) {
 	if hot.Outcome != verdict.Regressed || hot.Ratio() < 1.008 || hot.Ratio() > 1.012 || len(hot.Functions) == 0 || hot.Functions[0].Function != "example.org/m.Hot" {
 		t.Errorf("1%% more work: %s, %v times as many instructions, in %v", hot.Outcome, hot.Ratio(), hot.Functions)
 	}
-	if len(hot.Stacks) == 0 || len(hot.Stacks) > 3 {
-		t.Fatalf("the ways to it: %+v", hot.Stacks)
-	}
-	if moved := hot.Stacks[0]; moved.Function != "example.org/m.BenchmarkHot;example.org/m.Hot" || moved.New-moved.Old < 40 || moved.New-moved.Old > 120 {
-		t.Errorf("on the way to it: %+v", hot.Stacks)
-	}
-	if cold.Outcome != verdict.Passed || cold.Moved() || len(cold.Stacks) > 0 {
+	if cold.Outcome != verdict.Passed || cold.Moved() {
 		t.Errorf("a function that moved: %s, %v, in %v", cold.Outcome, cold.Ratio(), cold.Functions)
 	}
 	if hot.Old.Instructions < 3000 || hot.Old.Instructions > 10000 || hot.Old.Allocs != 0 {

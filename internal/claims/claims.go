@@ -17,7 +17,7 @@
 //     certificate) was an artefact if it holds the page's way, and what it implies
 //     differs once that is put right.
 //
-// The result is [report.Claims], which package report prints.
+// [Claims.Print] prints the result, and [Claims.Section] is a part of a page.
 package claims
 
 import (
@@ -25,7 +25,6 @@ import (
 	"math"
 	"slices"
 
-	"postage/internal/report"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -53,10 +52,49 @@ const (
 	NoMore    = 1.02
 )
 
-// A claim and its measures are data in the form that is printed, which Check completes.
-type (
-	Claim   = report.Claim
-	Measure = report.ClaimMeasure
+// Claims are published claims with their verdicts, and how to read them.
+type Claims struct {
+	List []Claim
+	Note string // how the figures and the verdicts are to be read
+}
+
+// Claim is what someone published, beside what was measured of it here. Its JSON is a stable
+// interface.
+type Claim struct {
+	Number   int             `json:"number"`
+	Page     string          `json:"page"`  // where it was published
+	Stage    string          `json:"stage"` // that it is about: "encode"
+	Text     string          `json:"claim"`
+	Verdict  string          `json:"verdict"`  // "holds"
+	Why      string          `json:"why"`      // what was wrong with the page, or explains a difference
+	Measures []Measure       `json:"measures"` // none where no stage measures them
+	Like     verdict.Verdict `json:"-"`        // a page shows Verdict in the colour of this; "" for none
+}
+
+// Measure is a figure of a row as a multiple of the same figure of another.
+type Measure struct {
+	What      string  `json:"what"`
+	Of        Figure  `json:"of"`
+	Row       string  `json:"row"`
+	Base      string  `json:"base"`
+	Published float64 `json:"published_ratio"`
+	AtMost    bool    `json:"at_most"` // anything below Published is as good
+	// Implied says that the page has no such rows: Published is what its claim would mean for them.
+	Implied bool `json:"implied"`
+	// Here is the ratio that was measured, Counts what each row allocates an operation, which is
+	// exact. Both are nil where nothing was measured, and Here where the base allocates nothing.
+	Here    *verdict.Interval `json:"here_ratio"`
+	Counts  *[2]int64         `json:"here_counts"`
+	Verdict string            `json:"verdict"`
+}
+
+// Figure is what a claim is about.
+type Figure string
+
+const (
+	Time   Figure = "time"
+	Allocs Figure = "allocs" // heap objects an operation
+	Bytes  Figure = "bytes"  // heap bytes an operation
 )
 
 // Patterns select the rows that the claims are about, for `postage run`.
@@ -77,12 +115,12 @@ func Patterns(all []Claim) []string {
 }
 
 // Check compares claims with runs. Each measure is taken from the first run that has both its rows.
-func Check(all []Claim, runs []*record.Record) report.Claims {
+func Check(all []Claim, runs []*record.Record) Claims {
 	results := make([]map[string]*verdict.Result, len(runs))
 	for i, run := range runs {
 		results[i] = byRow(run)
 	}
-	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
+	checked := Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
 	for _, c := range all {
 		number := map[Verdict]int{}
 		own, held := 0, 0 // the page's own way
@@ -130,7 +168,7 @@ func byRow(run *record.Record) map[string]*verdict.Result {
 // take fills in what a run says of the measure; it is not measured if a row has no figures.
 func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdict {
 	switch m.Of {
-	case report.Allocs, report.Bytes:
+	case Allocs, Bytes:
 		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
 		if a == nil || b == nil {
 			return NotMeasured
@@ -149,11 +187,11 @@ func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdi
 	return judge(m, here)
 }
 
-func count(r *verdict.Result, of report.Figure) *int64 {
+func count(r *verdict.Result, of Figure) *int64 {
 	switch {
 	case r == nil:
 		return nil
-	case of == report.Allocs:
+	case of == Allocs:
 		return r.AllocsOp
 	}
 	return r.BytesOp

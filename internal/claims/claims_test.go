@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"postage/internal/recordtest"
-	"postage/internal/report"
 	"postage/lab"
 	"postage/record"
 	"postage/stage"
@@ -87,19 +86,19 @@ func TestCheck(t *testing.T) {
 	for _, r := range []struct {
 		name             string
 		row, base        string
-		of               report.Figure
+		of               Figure
 		published, other float64
 		want             Verdict
 	}{
-		{"none, as published", a, b, report.Allocs, 0, 100, Holds},
-		{"none published, some here", d, b, report.Allocs, 0, 100, Differs},
-		{"as published", d, b, report.Allocs, 150, 100, Holds},
-		{"at the edge", d, b, report.Allocs, 120, 100, Holds},
-		{"far off", d, b, report.Allocs, 300, 100, Differs},
-		{"the base has none", b, a, report.Allocs, 1, 100, Differs},
-		{"bytes", d, b, report.Bytes, 1, 1, Holds},
-		{"bytes, far off", d, b, report.Bytes, 1, 5, Differs},
-		{"no such row", d, c, report.Bytes, 1, 5, NotMeasured},
+		{"none, as published", a, b, Allocs, 0, 100, Holds},
+		{"none published, some here", d, b, Allocs, 0, 100, Differs},
+		{"as published", d, b, Allocs, 150, 100, Holds},
+		{"at the edge", d, b, Allocs, 120, 100, Holds},
+		{"far off", d, b, Allocs, 300, 100, Differs},
+		{"the base has none", b, a, Allocs, 1, 100, Differs},
+		{"bytes", d, b, Bytes, 1, 1, Holds},
+		{"bytes, far off", d, b, Bytes, 1, 5, Differs},
+		{"no such row", d, c, Bytes, 1, 5, NotMeasured},
 	} {
 		claim := Claim{Measures: []Measure{allocated("", r.row, r.base, r.of, r.published, r.other)}}
 		if f := Check([]Claim{claim}, []*record.Record{run}).List[0]; f.Verdict != string(r.want) || (f.Measures[0].Counts == nil) != (r.want == NotMeasured) {
@@ -108,7 +107,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: a ratio of %v", r.name, f.Measures[0].Here)
 		}
 	}
-	fewer := Claim{Measures: []Measure{atMost(allocated("", d, b, report.Allocs, 140, 100))}}
+	fewer := Claim{Measures: []Measure{atMost(allocated("", d, b, Allocs, 140, 100))}}
 	if f := Check([]Claim{fewer}, []*record.Record{run}).List[0]; f.Verdict != string(Differs) {
 		t.Errorf("150 of at most 140 allocations: %s", f.Verdict)
 	}

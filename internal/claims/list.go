@@ -2,8 +2,6 @@ package claims
 
 import (
 	"slices"
-
-	"postage/internal/report"
 )
 
 // The pages.
@@ -40,12 +38,12 @@ const (
 
 // timed compares the ratio of two rows' times with the published one.
 func timed(what, row, base string, published float64) Measure {
-	return Measure{What: what, Row: row, Base: base, Published: published, Of: report.Time}
+	return Measure{What: what, Row: row, Base: base, Published: published, Of: Time}
 }
 
 // allocated compares what two rows allocate, an operation, with what was published of
 // each: in heap objects or in bytes.
-func allocated(what, row, base string, of report.Figure, published, publishedBase float64) Measure {
+func allocated(what, row, base string, of Figure, published, publishedBase float64) Measure {
 	return Measure{What: what, Row: row, Base: base, Published: published / publishedBase, Of: of}
 }
 
@@ -79,7 +77,7 @@ func ofMessages() []Claim {
 			Why: "its uncached rows compute the VAPID public key anew on every signature",
 			Measures: []Measure{
 				atMost(timed("nothing cached", sealPage+"NoCaching", oldImpl, 1)),
-				atMost(allocated("nothing cached", sealPage+"NoCaching", oldImpl, report.Allocs, 1, 1))}},
+				atMost(allocated("nothing cached", sealPage+"NoCaching", oldImpl, Allocs, 1, 1))}},
 		{Number: 5, Page: contentType, Stage: "apply", Text: "through the client the content type makes no difference",
 			Why: "content type and limiter are set after the client was made: all rows send JSON through a limiter of 5 requests a second",
 			Measures: []Measure{
@@ -91,7 +89,7 @@ func ofMessages() []Claim {
 				implied(timed("CBOR, without it", applyCRUD+"cbor", applyCRUD+"json", 1)),
 				implied(timed("YAML, a list of 100", applyList+"yaml", applyList+"json", 1)),
 				implied(timed("protobuf, a list of 100", applyList+"protobuf", applyList+"json", 1)),
-				implied(allocated("YAML, without it", applyCRUD+"yaml", applyCRUD+"json", report.Allocs, 1, 1))}},
+				implied(allocated("YAML, without it", applyCRUD+"yaml", applyCRUD+"json", Allocs, 1, 1))}},
 		{Number: 6, Page: contentType, Stage: "apply", Text: "alone, protobuf : CBOR : JSON : YAML take 1 : 5.4 : 8.7 : 28.8",
 			Why: "its serialization rows run their body once and divide by N",
 			Measures: []Measure{
@@ -108,8 +106,8 @@ func ofCodecs() []Claim {
 			Measures: []Measure{
 				timed(likeThePage, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf/deterministic=yes", 1/2.75),
 				implied(timed(likeWithLike, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf", 1/2.75)),
-				allocated(likeThePage, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf/deterministic=yes", report.Allocs, 0, 13_312),
-				allocated(likeThePage, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf/deterministic=yes", report.Bytes, 0, 376_838)}},
+				allocated(likeThePage, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf/deterministic=yes", Allocs, 0, 13_312),
+				allocated(likeThePage, benchmark+"encode/codec=polyglot-go", benchmark+"encode/codec=protobuf/deterministic=yes", Bytes, 0, 376_838)}},
 		{Number: 8, Page: polyglot, Stage: "encode", Text: "polyglot decodes 3.35 times as fast as protobuf",
 			Why: "polyglot decodes into an object whose parts it reuses, protobuf makes them anew",
 			Measures: []Measure{
@@ -129,7 +127,7 @@ func ofServers() []Claim {
 			Why: "one run of one or two operations, on an emulated processor",
 			Measures: []Measure{
 				timed("20 MB against 1 KB", storeDirect+"20MB/buffer=start", oneKilobyte, 0.93/37.6),
-				allocated("20 MB against 1 KB", storeDirect+"20MB/buffer=start", oneKilobyte, report.Allocs, 0, 36)}},
+				allocated("20 MB against 1 KB", storeDirect+"20MB/buffer=start", oneKilobyte, Allocs, 0, 36)}},
 		{Number: 11, Page: writeBuffer, Stage: "store", Text: "1 MB is no better than 1 KB",
 			Why:      "one run of one or two operations",
 			Measures: []Measure{atMost(timed("1 KB against 1 MB", oneKilobyte, storeDirect+"1MB/buffer=start", 1))}},
@@ -137,7 +135,7 @@ func ofServers() []Claim {
 			Why: "its first operation inserts, all others update; no other way to write the rows is tried",
 			Measures: []Measure{
 				timed("20 MB against 1 KB", storeUpdate+"20MB", storeUpdate+"1KB", 746.0/1035),
-				allocated("20 MB against 1 KB", storeUpdate+"20MB", storeUpdate+"1KB", report.Bytes, 1, 5.6)}},
+				allocated("20 MB against 1 KB", storeUpdate+"20MB", storeUpdate+"1KB", Bytes, 1, 5.6)}},
 		{Number: 13, Page: loopback, Stage: "send", Text: "over a kept connection HTTP/1.1 is the cheapest: gRPC costs 1.6, HTTP/2 1.8, HTTP/3 3.6 times as much",
 			Why: "codec and transport change together, and each worker has a connection of its own, so that nothing is multiplexed",
 			Measures: []Measure{

@@ -5,20 +5,29 @@ import (
 	"slices"
 
 	"postage/internal/verdict"
+	"postage/record"
 )
 
-// Million is what a million messages cost in one way: there and back, the CPU time of both ends and
-// what is sent.
+const (
+	// DefaultCPUHour is about what the large clouds list in USD for a vCPU hour of a
+	// general-purpose machine on demand.
+	DefaultCPUHour = 0.04
+	// HoursPerMonth is the length of a month in cloud bills.
+	HoursPerMonth = 730
+	// perMonth is how many million messages a month has, at 1,000 a second.
+	perMonth = 1000.0 * 3600 * HoursPerMonth / 1e6
+)
+
+// Million is what a million messages cost in one way: the CPU time of both ends, and what is sent.
 type Million struct {
 	Contender  string
 	CPUSeconds float64
-	Allocated  float64 // bytes
 	Wire       float64 // bytes
-	USD        float64 // at the default prices
+	USDMonth   float64 // the price of the CPU time of a month with 1,000 messages a second
 }
 
-// Millions are what a million messages cost in each way that a stage declares with both ends,
-// cheapest first, by messages. Ways that were not measured there and back are left out.
+// Millions are what a million messages cost in each way that was measured at both ends, cheapest
+// first, by messages.
 func Millions(stages []Stage, cases []*verdict.CaseResult) map[string][]Million {
 	byName := map[string]*verdict.CaseResult{}
 	for _, c := range cases {
@@ -26,37 +35,45 @@ func Millions(stages []Stage, cases []*verdict.CaseResult) map[string][]Million 
 	}
 	found := map[string][]Million{}
 	for _, stage := range stages {
-		if stage.Cost == nil {
-			continue
-		}
 		for _, c := range cases {
-			if c.Stage() != stage.Name {
+			if stage.Ends == nil || c.Stage() != stage.Name {
 				continue
 			}
 			for _, r := range c.Ways() {
-				op := stage.Cost.Of(r.Row)
-				var o Option
-				if op == nil || op.Beside == nil || o.fill(c, r, op, byName) != "" {
+				ends := stage.Ends(r.Row)
+				if ends == nil || byName[ends.Back] == nil {
 					continue
 				}
-				m := Million{Contender: r.Row.Contender, Wire: o.Bytes * 1e6}
-				for _, part := range o.Parts {
-					m.CPUSeconds += part.Value / 1e9 * 1e6
+				there, ok1 := costOf(c, r)
+				back, ok2 := costOf(byName[ends.Back], byName[ends.Back].Of(r.Row.Contender))
+				size, ok3 := r.Metrics[record.EncodedBytes]
+				if ok1 && ok2 && ok3 {
+					seconds := (there + back) / 1e9 * 1e6
+					found[ends.Message] = append(found[ends.Message],
+						Million{Contender: r.Row.Contender, CPUSeconds: seconds, Wire: size * 1e6, USDMonth: perMonth * seconds / 3600 * DefaultCPUHour})
 				}
-				for _, end := range []*verdict.Result{r, byName[op.Beside.Case].Of(r.Row.Contender)} {
-					if end.BytesOp != nil {
-						m.Allocated += float64(*end.BytesOp) * 1e6
-					}
-				}
-				m.USD = m.CPUSeconds/3600*DefaultCPUHour + m.Wire/1e9*DefaultGB
-				found[op.Message] = append(found[op.Message], m)
 			}
 		}
 	}
 	for _, list := range found {
-		slices.SortStableFunc(list, func(a, b Million) int {
-			return cmp.Or(cmp.Compare(a.USD, b.USD), cmp.Compare(a.CPUSeconds, b.CPUSeconds))
-		})
+		slices.SortStableFunc(list, func(a, b Million) int { return cmp.Compare(a.CPUSeconds, b.CPUSeconds) })
 	}
 	return found
+}
+
+// costOf is the CPU time of an operation in ns, over a case's blocks.
+func costOf(c *verdict.CaseResult, r *verdict.Result) (ns float64, ok bool) {
+	if r == nil || r.NSOp == nil {
+		return 0, false
+	}
+	var values []float64
+	for _, block := range c.Record.BlocksOf(c.Name) {
+		if s := block.Of(r.Row.Name); s != nil && s.CPUNS != nil {
+			values = append(values, s.CostPerOp(r.Row.N))
+		}
+	}
+	if len(values) == 0 {
+		return 0, false
+	}
+	return verdict.Located(values).Value, true
 }

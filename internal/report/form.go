@@ -18,42 +18,45 @@ type Form struct {
 	Wide, Color bool
 }
 
-// textWidth is how many columns a terminal's text has.
-const textWidth = 80
+// TextWidth is how many columns a terminal's text has.
+const TextWidth = 80
 
-// doc is a text for a person: of a terminal, or Markdown as GitHub shows it.
-type doc struct {
+// Doc is a text for a person: of a terminal, or Markdown as GitHub shows it.
+type Doc struct {
 	strings.Builder
 	Form
 }
 
+// The styles of a terminal's text.
 var (
-	bold   = lipgloss.NewStyle().Bold(true)
-	dim    = lipgloss.NewStyle().Faint(true)
-	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
-	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	Bold   = lipgloss.NewStyle().Bold(true)
+	Dim    = lipgloss.NewStyle().Faint(true)
+	Green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	Red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 )
 
-func (d *doc) printf(format string, a ...any) { fmt.Fprintf(d, format, a...) }
+// Printf adds text as it is.
+func (d *Doc) Printf(format string, a ...any) { fmt.Fprintf(d, format, a...) }
 
-func (d *doc) paint(style lipgloss.Style, s string) string {
+// Paint is a text in a style, if there are colours.
+func (d *Doc) Paint(style lipgloss.Style, s string) string {
 	if !d.Color || s == "" {
 		return s
 	}
 	return style.Render(s)
 }
 
-// writeTo ends the text.
-func (d *doc) writeTo(w io.Writer) error {
+// Print ends the text.
+func (d *Doc) Print(w io.Writer) error {
 	_, err := io.WriteString(w, d.String())
 	return err
 }
 
 // wrapped are the lines of a text. Those after the first begin with hang.
-func (d *doc) wrapped(s, hang string) (lines []string) {
-	for !d.Wide && utf8.RuneCountInString(s) > textWidth {
-		head := string([]rune(s)[:textWidth+1])
+func (d *Doc) wrapped(s, hang string) (lines []string) {
+	for !d.Wide && utf8.RuneCountInString(s) > TextWidth {
+		head := string([]rune(s)[:TextWidth+1])
 		at := strings.LastIndexByte(head, ' ')
 		if at <= len(hang) { // a name that is longer than a line
 			at = strings.LastIndexByte(head[:len(head)-1], '/') + 1
@@ -67,123 +70,126 @@ func (d *doc) wrapped(s, hang string) (lines []string) {
 	return append(lines, s)
 }
 
-// lines writes a terminal's text, whose first word, if it is given, has a style of its own.
-func (d *doc) lines(style lipgloss.Style, first, s, hang string) {
+// Lines writes a terminal's text, whose first word, if it is given, has a style of its own.
+func (d *Doc) Lines(style lipgloss.Style, first, s, hang string) {
 	for i, line := range d.wrapped(first+s, hang) {
 		if i == 0 && first != "" && strings.HasPrefix(line, first) {
-			d.printf("%s%s\n", d.paint(style, first), strings.TrimPrefix(line, first))
+			d.Printf("%s%s\n", d.Paint(style, first), strings.TrimPrefix(line, first))
 		} else if first == "" {
-			d.printf("%s\n", d.paint(style, line))
+			d.Printf("%s\n", d.Paint(style, line))
 		} else {
-			d.printf("%s\n", line)
+			d.Printf("%s\n", line)
 		}
 	}
 }
 
-// title says in a line what comes below it.
-func (d *doc) title(s string) {
+// Title says in a line what comes below it.
+func (d *Doc) Title(s string) {
 	if d.Markdown {
-		d.printf("### %s\n\n", plain(s))
+		d.Printf("### %s\n\n", Escape(s))
 		return
 	}
-	d.lines(bold, "", s, "  ")
+	d.Lines(Bold, "", s, "  ")
 }
 
-// paragraph is some lines of text, none if there are none. An item of Markdown is a line of a list.
-func (d *doc) paragraph(item string, lines ...string) {
+// Paragraph is some lines of text, none if there are none. An item of Markdown is a line of a list.
+func (d *Doc) Paragraph(item string, lines ...string) {
 	for _, line := range lines {
 		if d.Markdown {
-			d.printf("%s%s\n", item, plain(line))
+			d.Printf("%s%s\n", item, Escape(line))
 		} else {
-			d.lines(lipgloss.Style{}, "", line, "")
+			d.Lines(lipgloss.Style{}, "", line, "")
 		}
 	}
 	if len(lines) > 0 {
-		d.printf("\n")
+		d.Printf("\n")
 	}
 }
 
-// item is a line about something that has a name.
-func (d *doc) item(name, text string) {
+// Item is a line about something that has a name.
+func (d *Doc) Item(name, text string) {
 	if d.Markdown {
-		d.printf("- %s: %s\n", code(name), plain(text))
+		d.Printf("- %s: %s\n", Code(name), Escape(text))
 		return
 	}
-	d.lines(lipgloss.Style{}, "", name+"  "+text, "    ")
+	d.Lines(lipgloss.Style{}, "", name+"  "+text, "    ")
 }
 
-// marked are lines such as "warning: ...".
-func (d *doc) marked(mark string, lines ...string) {
+// Marked are lines such as "warning: ...".
+func (d *Doc) Marked(mark string, lines ...string) {
 	for _, line := range lines {
 		if d.Markdown {
-			d.printf("> **%s** %s\n>\n", mark, plain(line))
+			d.Printf("> **%s** %s\n>\n", mark, Escape(line))
 		} else {
-			d.lines(yellow, mark, " "+line, "  ")
+			d.Lines(Yellow, mark, " "+line, "  ")
 		}
 	}
 }
 
-// folded is what is below a heading; in Markdown it is shown when that is clicked.
-func (d *doc) folded(heading string, write func()) {
+// Folded is what is below a heading; in Markdown it is shown when that is clicked.
+func (d *Doc) Folded(heading string, write func()) {
 	if !d.Markdown {
-		d.printf("\n%s\n", heading)
+		d.Printf("\n%s\n", heading)
 		write()
 		return
 	}
-	d.printf("\n<details><summary>%s</summary>\n\n", plain(heading))
+	d.Printf("\n<details><summary>%s</summary>\n\n", Escape(heading))
 	write()
-	d.printf("\n</details>\n")
+	d.Printf("\n</details>\n")
 }
 
-// note is what stands below, such as how it was measured.
-func (d *doc) note(s string) {
+// Note is what stands below, such as how it was measured.
+func (d *Doc) Note(s string) {
 	switch {
 	case s == "":
 	case d.Markdown:
-		d.printf("> %s\n", plain(s))
+		d.Printf("> %s\n", Escape(s))
 	default:
-		d.lines(dim, "", s, "  ")
+		d.Lines(Dim, "", s, "  ")
 	}
 }
 
-// column is a column of a table of rows of a kind. The first one has their names.
-type column[T any] struct {
-	title string
-	left  bool
-	alike bool // its texts may be alike when they are shortened
-	text  func(T) string
-	keep  kept
+// Column is a column of a table of rows of a kind. The first one has their names.
+type Column[T any] struct {
+	Title string
+	Left  bool
+	Alike bool // its texts may be alike when they are shortened
+	Text  func(T) string
+	keep  Keep
 }
 
-// kept says when a column is part of a table of 80 columns: always, unless names that are shortened
+// Keep says when a column is part of a table of 80 columns: always, unless names that are shortened
 // take too much room, if there is room beside whole names, or never.
-type kept int
+type Keep int
 
 const (
-	always kept = iota
-	lastly
-	ifRoom
-	ifWide
+	Always Keep = iota
+	Lastly
+	IfRoom
+	IfWide
 )
 
 // nameLength is what names are shortened to at the least.
 const nameLength = 12
 
-func figures[T any](title string, text func(T) string) column[T] {
-	return column[T]{title: title, text: text}
+// Figures is a column of numbers.
+func Figures[T any](title string, text func(T) string) Column[T] {
+	return Column[T]{Title: title, Text: text}
 }
 
-func texts[T any](title string, text func(T) string) column[T] {
-	return column[T]{title: title, text: text, left: true}
+// Texts is a column of words.
+func Texts[T any](title string, text func(T) string) Column[T] {
+	return Column[T]{Title: title, Text: text, Left: true}
 }
 
-func (c column[T]) when(k kept) column[T] {
+// When says when the column is part of a table of 80 columns.
+func (c Column[T]) When(k Keep) Column[T] {
 	c.keep = k
 	return c
 }
 
-// table prints rows, in a terminal with their texts coloured by paint.
-func table[T any](d *doc, columns []column[T], rows []T, paint func(row T, text string) string) {
+// Table prints rows, in a terminal with their texts coloured by paint.
+func Table[T any](d *Doc, columns []Column[T], rows []T, paint func(row T, text string) string) {
 	if d.Markdown {
 		markdownRows(&d.Builder, columns, rows)
 	}
@@ -191,11 +197,11 @@ func table[T any](d *doc, columns []column[T], rows []T, paint func(row T, text 
 		return
 	}
 	if !d.Wide {
-		columns = slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.keep == ifWide })
+		columns = slices.DeleteFunc(slices.Clone(columns), func(c Column[T]) bool { return c.keep == IfWide })
 	}
-	cells := cellsOf(columns, rows)
+	cells := Cells(columns, rows)
 	if !d.Wide {
-		columns = fit(columns, cells, textWidth)
+		columns = fit(columns, cells, TextWidth)
 	}
 	widths := widthsOf(cells)
 	for i, line := range cells {
@@ -204,23 +210,23 @@ func table[T any](d *doc, columns []column[T], rows []T, paint func(row T, text 
 			room := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
 			switch {
 			case i == 0:
-				cell = d.paint(dim, cell)
+				cell = d.Paint(Dim, cell)
 			case paint != nil:
 				cell = paint(rows[i-1], cell)
 			}
-			if columns[j].left {
+			if columns[j].Left {
 				text += cell + room + "  "
 			} else {
 				text += room + cell + "  "
 			}
 		}
-		d.printf("%s\n", strings.TrimRight(text, " "))
+		d.Printf("%s\n", strings.TrimRight(text, " "))
 	}
 }
 
 // fit makes a table fit: columns that need not be there go, the last first, and names are
 // shortened, so that they still differ. It returns the columns that are left.
-func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
+func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	over := func() int {
 		sum := -2
 		for _, w := range widthsOf(cells) {
@@ -228,7 +234,7 @@ func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
 		}
 		return sum - most
 	}
-	drop := func(level kept) bool { // the last of a level, if there is one
+	drop := func(level Keep) bool { // the last of a level, if there is one
 		for i := len(columns) - 1; i > 0; i-- {
 			if columns[i].keep == level {
 				columns = slices.Delete(columns, i, i+1)
@@ -240,23 +246,23 @@ func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
 		}
 		return false
 	}
-	for over() > 0 && drop(ifRoom) {
+	for over() > 0 && drop(IfRoom) {
 	}
 	if over() <= 0 {
 		return columns
 	}
 	names := 0 // the widest column of texts
 	for i, w := range widthsOf(cells) {
-		if columns[i].left && w > widthsOf(cells)[names] {
+		if columns[i].Left && w > widthsOf(cells)[names] {
 			names = i
 		}
 	}
-	rename(cells, names, columns[names].alike, values)
+	rename(cells, names, columns[names].Alike, Values)
 	shortened := func() bool {
 		length := widthsOf(cells)[names] - over()
-		return length >= nameLength && rename(cells, names, columns[names].alike, func(name string) string { return middle(name, length) })
+		return length >= nameLength && rename(cells, names, columns[names].Alike, func(name string) string { return Middle(name, length) })
 	}
-	for over() > 0 && !shortened() && drop(lastly) {
+	for over() > 0 && !shortened() && drop(Lastly) {
 	}
 	if over() > 0 {
 		squeeze(columns, cells, over())
@@ -266,12 +272,12 @@ func fit[T any](columns []column[T], cells [][]string, most int) []column[T] {
 
 // squeeze shortens the longest texts, in all columns, so that a table is narrower by that much; a
 // column whose texts would not differ is left as it is.
-func squeeze[T any](columns []column[T], cells [][]string, by int) {
+func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 	widths := widthsOf(cells)
 	for length := slices.Max(widths); length >= nameLength; length-- {
 		saved := 0
 		for i, w := range widths {
-			if columns[i].left {
+			if columns[i].Left {
 				saved += max(0, w-length)
 			}
 		}
@@ -279,8 +285,8 @@ func squeeze[T any](columns []column[T], cells [][]string, by int) {
 			continue
 		}
 		for i, w := range widths {
-			if columns[i].left && w > length {
-				rename(cells, i, columns[i].alike, func(name string) string { return middle(name, length) })
+			if columns[i].Left && w > length {
+				rename(cells, i, columns[i].Alike, func(name string) string { return Middle(name, length) })
 			}
 		}
 		return
@@ -302,9 +308,9 @@ func rename(cells [][]string, column int, alike bool, to func(string) string) bo
 	return true
 }
 
-// values are the values of a name of key=value parts, unless they say nothing without their keys:
+// Values are the values of a name of key=value parts, unless they say nothing without their keys:
 // "session/as=parts" becomes "session/parts", and "json/reuse=no" stays.
-func values(name string) string {
+func Values(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		if _, value, ok := strings.Cut(part, "="); ok && value != "" && value != "yes" && value != "no" && value != "on" && value != "off" {
@@ -324,12 +330,24 @@ func widthsOf(cells [][]string) (widths []int) {
 	return widths
 }
 
-// middle shortens a name that is longer than that in its middle.
-func middle(name string, length int) string {
+// Middle shortens a name that is longer than that in its middle.
+func Middle(name string, length int) string {
 	runes := []rune(name)
 	if len(runes) <= length {
 		return name
 	}
 	tail := length / 2
 	return string(runes[:length-1-tail]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// Cells are the titles of columns, and then the texts of rows.
+func Cells[T any](columns []Column[T], rows []T) [][]string {
+	cells := make([][]string, 1+len(rows))
+	for _, c := range columns {
+		cells[0] = append(cells[0], c.Title)
+		for i, row := range rows {
+			cells[1+i] = append(cells[1+i], c.Text(row))
+		}
+	}
+	return cells
 }

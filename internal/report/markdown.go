@@ -3,22 +3,22 @@ package report
 import "strings"
 
 // markdownRows writes a table of rows, nothing if there are none.
-func markdownRows[T any](b *strings.Builder, columns []column[T], rows []T) {
+func markdownRows[T any](b *strings.Builder, columns []Column[T], rows []T) {
 	if len(rows) == 0 {
 		return
 	}
 	lines := [][]string{nil, nil}
 	for _, c := range columns {
 		rule := "---:"
-		if c.left {
+		if c.Left {
 			rule = "---"
 		}
-		lines[0], lines[1] = append(lines[0], c.title), append(lines[1], rule)
+		lines[0], lines[1] = append(lines[0], c.Title), append(lines[1], rule)
 	}
 	for _, row := range rows {
-		cells := []string{code(columns[0].text(row))}
+		cells := []string{Code(columns[0].Text(row))}
 		for _, c := range columns[1:] {
-			cells = append(cells, plain(c.text(row)))
+			cells = append(cells, Escape(c.Text(row)))
 		}
 		lines = append(lines, cells)
 	}
@@ -28,12 +28,12 @@ func markdownRows[T any](b *strings.Builder, columns []column[T], rows []T) {
 	b.WriteByte('\n')
 }
 
-// plain makes text that Markdown would take for markup stand as it is.
-func plain(s string) string {
+// Escape makes text that Markdown would take for markup stand as it is.
+func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "\n", " ").Replace(s)
 }
 
-// code shows a name as it is, in the type of code; a table's cell cannot hold a bare "|".
-func code(s string) string {
+// Code shows a name as it is, in the type of code; a table's cell cannot hold a bare "|".
+func Code(s string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`, "\n", " ").Replace(s) + "`"
 }

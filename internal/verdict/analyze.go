@@ -50,29 +50,29 @@ func (c *CaseResult) Compare(r, base *Result) *Comparison {
 // Result is what a record says of a row. Without proof there are no figures: all pointers are nil.
 type Result struct {
 	Row     *record.Row
-	Blocks  int `json:"blocks"`
+	Blocks  int
 	Batches int
 	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
 	// its multiple of the floor are of. It is the CPU time of the whole process, or wall time where
 	// the row waits for a server.
-	NSOp *Interval `json:"ns_op"`
+	NSOp *Interval
 	// WallOp is the wall time of an operation, the median over the blocks.
-	WallOp *Interval `json:"wall_ns_op"`
+	WallOp *Interval
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
-	Ratio   *Comparison `json:"ratio"`
-	Verdict Verdict     `json:"verdict"`
+	Ratio   *Comparison
+	Verdict Verdict
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
-	Wall *Comparison `json:"wall_ratio"`
+	Wall *Comparison
 	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
 	FloorRatio *Interval
-	BytesOp    *int64 `json:"bytes_op"`
-	AllocsOp   *int64 `json:"allocs_op"`
+	BytesOp    *int64
+	AllocsOp   *int64
 	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
 	// not count them.
-	InstructionsOp *Interval `json:"instructions_op"`
+	InstructionsOp *Interval
 	// Metrics are the row's other figures, by unit.
 	Metrics map[string]float64
 }

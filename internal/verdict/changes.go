@@ -42,22 +42,22 @@ const oneLayout = 0.20
 // Changes is what two records say when they are compared.
 type Changes struct {
 	Old, New *record.Record
-	Limits   Thresholds `json:"thresholds"`
+	Limits   Thresholds
 	// Rows are those with figures in both records, but for controls and floors: the
 	// most important first.
 	Rows []*Change
 	// Unmatched are the rows with figures in one of the records only.
-	Unmatched []Unmatched `json:"unmatched"`
+	Unmatched []Unmatched
 	// AcrossMachines reports that the records are from different machines: then nothing here says
 	// anything about the code.
-	AcrossMachines bool `json:"across_machines"`
+	AcrossMachines bool
 	// Paired says that old and new took turns in one run, which Old and New both are.
 	Paired bool
 	// Untimed is how many rows of a run against a revision have no figures for want of time.
 	Untimed int
 	// Lost says that rows of a run of Go benchmarks cannot be measured of the new code.
-	Lost     bool     `json:"-"`
-	Warnings []string `json:"warnings"`
+	Lost     bool
+	Warnings []string
 }
 
 // Change is what two records say of a row.
@@ -66,44 +66,44 @@ type Change struct {
 	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's
 	// baseline, that the row's time is a multiple of in each run, so that a machine that was slower
 	// as a whole cancels; "" for none.
-	Anchor string `json:"anchor,omitempty"`
+	Anchor string
 	// Ratio is new/old with its 95% interval.
-	Ratio Interval `json:"ratio"`
+	Ratio Interval
 	// P is the p-value of no change after Holm over all rows.
-	P float64 `json:"p_holm"`
+	P float64
 	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
 	// too few blocks. Threshold is that of the row's time, as a fraction. Both are NaN where old
 	// and new did not take turns.
-	Seen      float64 `json:"seen_ratio,omitempty"`
-	Threshold float64 `json:"time_threshold,omitempty"`
+	Seen      float64
+	Threshold float64
 	// Spread is the standard deviation of the ratio between function layouts, as a fraction, beyond
 	// the spread of blocks with one layout; nil if there was one layout.
-	Spread *float64 `json:"layout_spread"`
+	Spread *float64
 	// Verdict is faster, slower, same or undecided.
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict
 	// Time is the outcome of the times alone, Outcome that of times and counts.
-	Time    Outcome `json:"time_outcome"`
-	Outcome Outcome `json:"outcome"`
-	Counts  []Count `json:"counts"`
+	Time    Outcome
+	Outcome Outcome
+	Counts  []Count
 	// Metrics are what the contenders count themselves, by unit, where old and new took turns.
-	Metrics []MetricChange `json:"metrics"`
-	test    stats.Shift    // of its block values
+	Metrics []MetricChange
+	test    stats.Shift // of its block values
 }
 
 // Count is a figure that does not depend on the machine's load and is compared exactly.
 type Count struct {
-	Metric  string  `json:"metric"` // the threshold's name: "allocs", "bytes" or "size"
-	Unit    string  `json:"unit"`
-	Old     float64 `json:"old"`
-	New     float64 `json:"new"`
-	Outcome Outcome `json:"outcome"`
+	Metric  string // the threshold's name: "allocs", "bytes" or "size"
+	Unit    string
+	Old     float64
+	New     float64
+	Outcome Outcome
 }
 
 // Unmatched is a row with figures in one record only, and why.
 type Unmatched struct {
-	Row    string `json:"name"`
-	Reason string `json:"reason"`
-	Old    bool   // it is the old record that has them
+	Row    string
+	Reason string
+	Old    bool // it is the old record that has them
 }
 
 // judge gives each row a verdict and sorts the rows.

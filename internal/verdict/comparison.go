@@ -9,7 +9,7 @@ import (
 // Comparison is a contender compared with another, as ratios of a quantity: 0.5 is half of it. Low
 // and High are 0 and +Inf while there are too few blocks.
 type Comparison struct {
-	To string `json:"to"` // the contender that it is compared with, if it is one of a case
+	To string // the contender that it is compared with, if it is one of a case
 	Interval
 	HalfWidth float64 // half the interval's width: 0.01 is ±1%; +Inf with too few blocks
 	seen      float64 // the least logarithm that is called different, 0 if not known

@@ -21,11 +21,8 @@ type Counted struct {
 	// Functions are those whose own instructions differ most, at most ten, and by more than a
 	// quarter of the threshold.
 	Functions []CountedFunction `json:"functions"`
-	// Stacks are where an operation's instructions are, if they moved: the same, by the functions
-	// that called each other, the outermost first, with ";" between them.
-	Stacks   []CountedFunction `json:"stacks,omitempty"`
-	Warnings []string          `json:"warnings"`
-	Failed   string            `json:"failed"` // why nothing was counted
+	Warnings  []string          `json:"warnings"`
+	Failed    string            `json:"failed"` // why nothing was counted
 }
 
 // Executed is what an operation executes and allocates.

@@ -1,13 +1,32 @@
 package verdict
 
-import "math"
+import (
+	"encoding/json"
+	"math"
+)
 
 // Interval is a value with its 95% interval; a bound is infinite where there are too few blocks for
 // one.
 type Interval struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low,omitempty"`
-	High  float64 `json:"high,omitempty"`
+	Value, Low, High float64
+}
+
+// MarshalJSON writes value, low and high. Bounds that there are too few blocks for are null, and so
+// is an interval of no number.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	var out struct {
+		Value float64  `json:"value"`
+		Low   *float64 `json:"low"`
+		High  *float64 `json:"high"`
+	}
+	if math.IsInf(i.Value, 0) || math.IsNaN(i.Value) {
+		return []byte("null"), nil
+	}
+	out.Value = i.Value
+	if i.Bounded() {
+		out.Low, out.High = &i.Low, &i.High
+	}
+	return json.Marshal(out)
 }
 
 // Exactly is a figure that was counted.
@@ -17,9 +36,6 @@ func Exactly(v float64) Interval { return Interval{v, v, v} }
 func (i Interval) Bounded() bool {
 	return !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) && !math.IsNaN(i.Value)
 }
-
-// Undecided says that 0 is within the interval, or that there is none.
-func (i Interval) Undecided() bool { return !i.Bounded() || i.Low <= 0 && i.High >= 0 }
 
 // Contains reports whether the interval does.
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }

@@ -18,15 +18,15 @@ const (
 // MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric, in
 // the old code and the new.
 type MetricChange struct {
-	Unit string  `json:"unit"`
-	Old  float64 `json:"old"`
-	New  float64 `json:"new"`
+	Unit string
+	Old  float64
+	New  float64
 	// Ratio is new/old with its 95% interval, as that of the times; nil where a block has 0 or
 	// less.
-	Ratio *Interval `json:"ratio"`
+	Ratio *Interval
 	// P is the p-value of no change after Holm over all figures of all rows.
-	P       float64 `json:"p_holm"`
-	Verdict Verdict `json:"verdict"`
+	P       float64
+	Verdict Verdict
 }
 
 // compareMetrics compares what the contenders count themselves, in rows whose sides took turns.

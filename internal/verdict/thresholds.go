@@ -15,12 +15,12 @@ import (
 // Thresholds are by how much a row may be worse before it counts as regressed, as
 // fractions: 0.05 is 5%.
 type Thresholds struct {
-	Time   float64 `json:"time"`   // ns/op
-	Allocs float64 `json:"allocs"` // allocs/op
-	Bytes  float64 `json:"bytes"`  // B/op
-	Size   float64 `json:"size"`   // the row's own figures, such as encoded-bytes
+	Time   float64 // ns/op
+	Allocs float64 // allocs/op
+	Bytes  float64 // B/op
+	Size   float64 // the row's own figures, such as encoded-bytes
 	// Instructions are those executed, an operation, where the machine counts them.
-	Instructions float64 `json:"instructions"`
+	Instructions float64
 	// OrSeen raises the threshold of a row's time to the smallest change that could be seen, at
 	// most 10%. It is for a gate without a threshold of time.
 	OrSeen bool

@@ -10,19 +10,13 @@ import (
 
 // figures describe the stage's figures: a message on its way is encoded once and decoded once.
 func figures() lab.Figures {
-	return lab.Figures{
-		Message: "msg", Spoken: spoken,
-		Cost: &lab.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *lab.Operation {
-			keys := record.KeysOf(row.Case)
-			if keys.Get("op") != "encode" {
-				return nil
-			}
-			return &lab.Operation{
-				Message: keys.Get("msg"), Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Usual: row.Contender == baseline,
-				Beside: &lab.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode", Title: "decoding"},
-			}
-		}},
-	}
+	return lab.Figures{Message: "msg", Spoken: spoken, Ends: func(row *record.Row) *lab.Ends {
+		keys := record.KeysOf(row.Case)
+		if keys.Get("op") != "encode" {
+			return nil
+		}
+		return &lab.Ends{Message: keys.Get("msg"), Back: strings.Replace(row.Case, "op=encode", "op=decode", 1)}
+	}}
 }
 
 // messageNames and operationNames are what a person calls the messages and what is done to them. A

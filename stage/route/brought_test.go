@@ -123,7 +123,7 @@ func TestBroughtSays(t *testing.T) {
 		us[row] = 1
 	}
 	story := r.says(recordOf(name, r.usual(1).name(), us), &verdict.CaseResult{Name: name})
-	if len(story.Sentences) == 0 || !strings.HasPrefix(story.Sentences[0], "The parcel's way costs 1 µs of CPU: ") {
-		t.Errorf("it says %q", story.Sentences)
+	if len(story) == 0 || !strings.HasPrefix(story[0], "The parcel's way costs 1 µs of CPU: ") {
+		t.Errorf("it says %q", story)
 	}
 }

@@ -2,14 +2,12 @@ package route
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -136,27 +134,9 @@ func TestSays(t *testing.T) {
 		"pbfast for json saves 20% (20 to 20; 15%).",
 		"In brackets: the 95% interval; and what the row's parts alone foretell.",
 	}
-	if !slices.Equal(got.Sentences, want) {
-		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got.Sentences, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(got, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	bars := drawn(got.Bars)
-	const wantBars = "codec=json/proto=http1/pack=none/lib=pgx/call=exec: encode 0.10 transport 0.20 decode 0.15 store 0.45 in no part alone 0.10\n" +
-		"codec=pbfast: encode 0.05 transport 0.20 decode 0.05 store 0.45 in no part alone 0.05\n"
-	if bars != wantBars {
-		t.Errorf("bars are\n%swant\n%s", bars, wantBars)
-	}
-}
-
-// drawn are bars as text.
-func drawn(bars []lab.Bar) (text string) {
-	for _, bar := range bars {
-		text += bar.Name + ":"
-		for _, part := range bar.Parts {
-			text += fmt.Sprintf(" %s %.2f", part.Name, part.Share)
-		}
-		text += "\n"
-	}
-	return text
 }
 
 // What is said of the parts is what they are together, whatever the blocks are like: a part of
@@ -170,28 +150,19 @@ func TestSaysWhatCannotBeTold(t *testing.T) {
 	}
 	skewed := slices.Repeat([]map[string]float64{us(50, 10, 20, 5), us(50, 30, 20, 5), us(70, 10, 20, 5), us(50, 10, 80, 5)}, 4)
 	for _, test := range []struct {
-		blocks     []map[string]float64
-		says, bars string
+		blocks []map[string]float64
+		says   string
 	}{
-		{[]map[string]float64{us(87, -20, 3, -23)}, "transport 87%, decode 3%, together 90% (no interval yet); encode and store cannot be told from 0.",
-			": transport 0.87 decode 0.03 in no part alone 0.10\n"},
-		{[]map[string]float64{us(86, -20, 1, 7), us(87, -21, -2, 9), us(88, -19, 4, 8)}, "transport 87%, store 8%, together 95% (91 to 99); encode and decode cannot be told from 0.",
-			": transport 0.87 store 0.08 in no part alone 0.05\n"},
-		{[]map[string]float64{us(30, 1, 1, 1), us(-30, -1, -1, -1), us(10, 1, -2, 1)}, "encode and transport and decode and store cannot be told from 0.",
-			": in no part alone 1.00\n"},
-		{skewed, "transport 55%, decode 35%, encode 15%, store 5%, together 110% (98 to 122).",
-			": encode 0.15 transport 0.55 decode 0.35 store 0.05 in no part alone 0.00\n"},
-		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, 180)), "transport 40%, store 30%, decode 10%, encode 5%, together 85% (64 to 106).",
-			": encode 0.05 transport 0.40 decode 0.10 store 0.30 in no part alone 0.15\n"},
-		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, -380)), "transport 40%, decode 10%, encode 5%, together 55% (55 to 55); store cannot be told from 0.",
-			": encode 0.05 transport 0.40 decode 0.10 in no part alone 0.45\n"},
+		{[]map[string]float64{us(87, -20, 3, -23)}, "transport 87%, decode 3%, together 90% (no interval yet); encode and store cannot be told from 0."},
+		{[]map[string]float64{us(86, -20, 1, 7), us(87, -21, -2, 9), us(88, -19, 4, 8)}, "transport 87%, store 8%, together 95% (91 to 99); encode and decode cannot be told from 0."},
+		{[]map[string]float64{us(30, 1, 1, 1), us(-30, -1, -1, -1), us(10, 1, -2, 1)}, "encode and transport and decode and store cannot be told from 0."},
+		{skewed, "transport 55%, decode 35%, encode 15%, store 5%, together 110% (98 to 122)."},
+		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, 180)), "transport 40%, store 30%, decode 10%, encode 5%, together 85% (64 to 106)."},
+		{append(slices.Repeat([]map[string]float64{us(40, 5, 10, 20)}, 15), us(40, 5, 10, -380)), "transport 40%, decode 10%, encode 5%, together 55% (55 to 55); store cannot be told from 0."},
 	} {
 		got := ofOrders.says(recordOf(name, base.name(), test.blocks...), &verdict.CaseResult{Name: name})
-		if want := "An order's way costs 100 µs of CPU: " + test.says; len(got.Sentences) != 1 || got.Sentences[0] != want {
-			t.Errorf("it says %q, want %q", got.Sentences, want)
-		}
-		if want := base.name() + test.bars; drawn(got.Bars) != want {
-			t.Errorf("bars are %s, want %s", drawn(got.Bars), want)
+		if want := "An order's way costs 100 µs of CPU: " + test.says; len(got) != 1 || got[0] != want {
+			t.Errorf("it says %q, want %q", got, want)
 		}
 	}
 }

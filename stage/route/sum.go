@@ -9,7 +9,6 @@ import (
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -158,16 +157,16 @@ func (w way) parts() (rows []string) {
 // says is what a run says of a case first: over a network how long it takes, where the baseline's
 // CPU time goes, and then what each row saves of it, in the whole, and by what its parts alone
 // foretell where they were measured.
-func (r *route) says(rec *record.Record, c *verdict.CaseResult) (story lab.Story) {
+func (r *route) says(rec *record.Record, c *verdict.CaseResult) (sentences []string) {
 	if text := overNetwork(c); text != "" {
-		story.Sentences = []string{text}
+		sentences = []string{text}
 	}
 	s, base := newSum(rec, c.Name), r.usual(messages(c.Name))
-	bar, ok := s.bar(base.name(), base, base)
-	if !ok || bar.Parts[0].Name == "" {
-		return story
+	parts, ok := s.parts(base)
+	if !ok {
+		return sentences
 	}
-	story.Sentences, story.Bars = append(story.Sentences, r.way(messages(c.Name))+s.shares(base, bar)), []lab.Bar{bar}
+	sentences = append(sentences, r.way(messages(c.Name))+s.shares(base, parts))
 	var saves, costs []string
 	foretold := false
 	for _, change := range r.changes(messages(c.Name)) {
@@ -184,19 +183,16 @@ func (r *route) says(rec *record.Record, c *verdict.CaseResult) (story lab.Story
 			verb, more = " ", ""
 		}
 		*list = append(*list, change.inWords(base)+verb+text+more)
-		if bar, ok := s.bar(change.name(), change.in(base), base); ok {
-			story.Bars = append(story.Bars, bar)
-		}
 	}
 	for _, list := range [][]string{saves, costs} {
 		if len(list) > 0 {
-			story.Sentences = append(story.Sentences, strings.Join(list, ", ")+".")
+			sentences = append(sentences, strings.Join(list, ", ")+".")
 		}
 	}
 	if foretold {
-		story.Sentences = append(story.Sentences, "In brackets: the 95% interval; and what the row's parts alone foretell.")
+		sentences = append(sentences, "In brackets: the 95% interval; and what the row's parts alone foretell.")
 	}
-	return story
+	return sentences
 }
 
 // inWords says what a way has in place of the usual: "pbfast for json".
@@ -218,22 +214,25 @@ func (w way) inWords(base way) string {
 	return strings.Join(words, " with ")
 }
 
-// bar draws a row's CPU time as a share of the baseline's: where its way's parts were measured,
-// those of which it is sure that they cost something, and what is in none of these.
-func (s *sum) bar(row string, w, base way) (bar lab.Bar, ok bool) {
-	whole, ok := s.over(base.name(), terms{row: 1})
-	bar, rest := lab.Bar{Name: row}, whole.mean.Value
-	for _, step := range w.steps() {
-		share, known := s.over(base.name(), w.adds(step))
+// A part is a step of the baseline's way, and its share of the baseline's CPU time.
+type part struct {
+	step  step
+	share float64
+}
+
+// parts are the parts of the baseline's way of which it is sure that they cost something. ok is
+// false where a part was not measured.
+func (s *sum) parts(base way) (parts []part, ok bool) {
+	for _, step := range base.steps() {
+		share, known := s.over(base.name(), base.adds(step))
 		if !known {
-			return lab.Bar{Name: row, Parts: []lab.BarPart{{Share: whole.mean.Value}}}, ok
+			return nil, false
 		}
 		if share.told() {
-			bar.Parts, rest = append(bar.Parts, lab.BarPart{Name: string(step), Share: share.mean.Value}), rest-share.mean.Value
+			parts = append(parts, part{step, share.mean.Value})
 		}
 	}
-	bar.Parts = append(bar.Parts, lab.BarPart{Name: "in no part alone", Share: max(0, rest)})
-	return bar, ok
+	return parts, true
 }
 
 // way is how a sentence about the way of so many messages begins.
@@ -244,15 +243,14 @@ func (r *route) way(msgs int) string {
 	return strings.ToUpper(r.One[:1]) + r.One[1:] + "'s way"
 }
 
-// shares says what parts the baseline's CPU time has, the largest first: those of its bar, and what
-// they are together.
-func (s *sum) shares(base way, bar lab.Bar) string {
-	parts := slices.Clone(bar.Parts[:len(bar.Parts)-1])
-	slices.SortFunc(parts, func(a, b lab.BarPart) int { return cmp.Compare(b.Share, a.Share) })
+// shares says what parts the baseline's CPU time has, the largest first, and what they are
+// together.
+func (s *sum) shares(base way, parts []part) string {
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.share, a.share) })
 	var told []step
 	var untold, said []string
 	for _, step := range base.steps() {
-		if slices.ContainsFunc(parts, func(p lab.BarPart) bool { return p.Name == string(step) }) {
+		if slices.ContainsFunc(parts, func(p part) bool { return p.step == step }) {
 			told = append(told, step)
 		} else {
 			untold = append(untold, string(step))
@@ -262,7 +260,7 @@ func (s *sum) shares(base way, bar lab.Bar) string {
 		together, _ := s.over(base.name(), base.adds(told...))
 		list := ""
 		for _, p := range parts {
-			list += fmt.Sprintf("%s %.0f%%, ", p.Name, 100*p.Share)
+			list += fmt.Sprintf("%s %.0f%%, ", p.step, 100*p.share)
 		}
 		said = append(said, list+"together "+share{Shift: together.mean}.percent())
 	}

@@ -7,18 +7,8 @@ import (
 	"postage/record"
 )
 
-// figures describe the stage's figures: sealing is optional, and changes a message's size.
-func figures() lab.Figures {
-	return lab.Figures{
-		Spoken: spoken,
-		Cost: &lab.Cost{Step: "seal", Title: "sealed by", Without: "not sealed", Left: true, Of: func(row *record.Row) *lab.Operation {
-			if record.KeysOf(row.Case).Get("pad") == "" {
-				return nil
-			}
-			return &lab.Operation{Messages: 1, Client: "seal", Bytes: []string{record.EncodedBytes}, Whole: true}
-		}},
-	}
-}
+// figures describe the stage's figures.
+func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
 // spoken is a case as a person says it: a push is a message of Web Push.
 func spoken(caseName string) string {

@@ -1,0 +1,111 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Summary is a result for scripts. Its JSON is a stable interface, of version 2: what is not known
+// is null.
+type Summary struct {
+	Version     int                 `json:"version"`
+	Rate        *float64            `json:"rate"`
+	Achieved    float64             `json:"achieved"`
+	Seconds     float64             `json:"seconds"`
+	Requests    int64               `json:"requests"`
+	Failed      int64               `json:"failed"`
+	Errors      map[string]int64    `json:"errors"`
+	Statuses    map[string]int64    `json:"statuses"`
+	CPUSeconds  *float64            `json:"client_cpu_s"`
+	Busy        *float64            `json:"client_busy"`
+	Valid       bool                `json:"latency_valid"`
+	Invalid     *string             `json:"latency_invalid"`
+	Corrected   bool                `json:"latency_corrected"`
+	LatencyNS   map[string]*float64 `json:"latency_ns"`
+	LateP99NS   *float64            `json:"late_p99_ns"`
+	Shortfall   *string             `json:"shortfall"`
+	Interrupted bool                `json:"interrupted"`
+	Unanswered  int64               `json:"unanswered"`
+	NotSent     int64               `json:"not_sent"`
+
+	MessagesSent     *int64              `json:"messages_sent"`
+	MessagesReceived *int64              `json:"messages_received"`
+	MessageLatencyNS map[string]*float64 `json:"message_latency_ns"`
+
+	Server  *ServerUse      `json:"server"`
+	Targets []TargetSummary `json:"targets"`
+}
+
+// TargetSummary is what was measured of one of several targets.
+type TargetSummary struct {
+	Name      string              `json:"name"`
+	Rate      float64             `json:"rate"`
+	Requests  int64               `json:"requests"`
+	Failed    int64               `json:"failed"`
+	LatencyNS map[string]*float64 `json:"latency_ns"`
+}
+
+// Summary returns the result for scripts.
+func (r *Result) Summary() *Summary {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	out := &Summary{
+		Version: 2, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
+		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, Server: r.Server,
+		Targets: []TargetSummary{},
+	}
+	if r.Rate > 0 {
+		out.Rate, out.LateP99NS = new(r.Rate), new(float64(r.Late.ValueAtQuantile(99)))
+	}
+	for status, n := range r.Statuses {
+		out.Statuses[StatusName(status)] = n
+	}
+	if r.CPU >= 0 {
+		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
+	}
+	if r.Sent+r.Received > 0 {
+		out.MessagesSent, out.MessagesReceived = &r.Sent, &r.Received
+	}
+	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
+	out.LatencyNS = r.Latency.quantiles(1, known)
+	if r.MessageLatency.Histogram != nil && out.Valid {
+		out.MessageLatencyNS = r.MessageLatency.quantiles(1, func(float64) bool { return true })
+	}
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		out.Targets = append(out.Targets, TargetSummary{t.Name, t.Rate(r), t.Done, t.Failed,
+			t.Latency.quantiles(1e3, func(q float64) bool { return known(q) && t.Done > 0 })})
+	}
+	return out
+}
+
+// quantiles are those of the latencies that are known, in units of so many ns.
+func (h Histogram) quantiles(unit float64, known func(q float64) bool) map[string]*float64 {
+	all := map[string]*float64{}
+	for _, q := range append([]float64{100}, Percentiles...) {
+		name := fmt.Sprintf("p%g", q)
+		if q == 100 {
+			name = "max"
+		}
+		if all[name] = nil; known(q) {
+			all[name] = new(float64(h.ValueAtQuantile(q)) * unit)
+		}
+	}
+	return all
+}
+
+// WriteJSON writes the result for scripts.
+func (r *Result) WriteJSON(w io.Writer) error { return r.Summary().write(w) }
+
+func (s *Summary) write(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(s)
+}
