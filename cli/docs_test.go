@@ -402,8 +402,8 @@ func TestDependenciesAreJustified(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := regexp.MustCompile(`(?m)^(?:\t|require )(\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
-		if len(found) == 0 {
-			t.Errorf("%s/go.mod: the test found no requirement in it", folder)
+		if (len(found) == 0) != (folder == "webpush") { // which needs the standard library alone
+			t.Errorf("%s/go.mod: the test found %d requirements in it", folder, len(found))
 		}
 		for _, m := range found {
 			direct[m[1]] = true
