@@ -84,7 +84,7 @@ func TestSpoken(t *testing.T) {
 			t.Errorf("%s: nothing says what a person calls its cases", suite.Stage)
 			continue
 		}
-		for _, c := range suite.Cases {
+		for _, c := range suite.Made(nil) {
 			name := suite.Figures.Spoken(c.Name)
 			if other := spoken[name]; name != "" && other != "" {
 				t.Errorf("%s and %s are both %q", other, c.Name, name)

@@ -107,10 +107,12 @@ interrupted.`,
 	flags.formFlags.register(cmd)
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	clash := p.addFlags(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
+	options, twice := p.addOptions(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(clash, twice) }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
 		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
+		flagGroup{"Options of the cases, with commas between several values", strings.Join(options, " ")},
 		flagGroup{"The record and the output", "out resume json markdown"})
 	return cmd
 }
@@ -127,8 +129,8 @@ func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.gate && flags.one() && flags.resume == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || slices.ContainsFunc([]string{"seed", "cpu", "heap", "gogc", "precision"}, cmd.Flags().Changed)):
-		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --vary, --layouts, --seed, --cpu, --heap, --gogc or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+	case flags.resume != "" && (len(patterns) > 0 || len(optionsGiven(cmd)) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || !flags.one() || slices.ContainsFunc([]string{"seed", "cpu", "heap", "gogc", "precision"}, cmd.Flags().Changed)):
+		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, options of the cases, --out, --against, --vary, --layouts, --seed, --cpu, --heap, --gogc or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }):
 		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
@@ -149,10 +151,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget
 	}
-	if _, err := p.entries(); err != nil {
-		return err
-	}
-	entries, err := lab.Select(p.suites, patterns)
+	entries, err := p.selected(cmd, patterns)
 	if err != nil {
 		return err
 	}
@@ -171,7 +170,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	plan := lab.NewPlan(entries, flags.budget)
 	if flags.list {
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
-		return listText(cmd.OutOrStdout(), entries)
+		return listRows(cmd.OutOrStdout(), entries)
 	}
 	if err := flags.fits(&plan); err != nil {
 		return err
@@ -219,7 +218,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if flags.gate && !verdict.IsAgainst(rec) {
 		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run: `postage run --against main --gate`")
 	}
-	all, machine := lab.Entries(p.suites), record.ThisMachine(0)
+	all, machine := lab.Entries(lab.WithCases(p.suites, rec.Cases())), record.ThisMachine(0)
 	if rec.Run.Vary != "" {
 		vary, wrong := bench.ParseVariation(rec.Run.Vary)
 		if wrong != nil {

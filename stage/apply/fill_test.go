@@ -73,7 +73,7 @@ func TestStock(t *testing.T) {
 		t.Skip("starts a server: POSTAGE_LONG=1")
 	}
 	s := spec{server: testServer(), op: opByName("fill"), kind: kindByName("release"), inflight: 1, stock: 300}
-	started(t, stocked(new(serverFlags), s))
+	started(t, newService(new(serverFlags), s))
 	for _, as := range []string{"json", "cbor"} {
 		in := instanceOf(t, s, as)
 		if err := in.Prove(t.Context()); err != nil {

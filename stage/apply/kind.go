@@ -55,7 +55,7 @@ func kinds() []kind {
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, ops: all, make: configMap,
 			open: typedClient(api.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
-		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: all, make: clusterRole,
+		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: []string{crud}, make: clusterRole,
 			open: typedClient(api.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
 		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, ops: all, make: deployment,
 			open: typedClient(api.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},

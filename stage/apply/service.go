@@ -53,13 +53,8 @@ func reachOf(server apiserver.Kind, fsync bool, stock int) (r reach, err error) 
 	return r, nil
 }
 
-// newService returns the run's API server of a kind.
-func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Service {
-	return stocked(use, spec{server: server, fsync: fsync})
-}
-
-// stocked returns a server that has a case's stock of objects.
-func stocked(use *serverFlags, of spec) *lab.Service {
+// newService returns the API server of a case, which has the case's stock of objects.
+func newService(use *serverFlags, of spec) *lab.Service {
 	server, fsync := of.server, of.fsync
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := apiserver.Options{Kind: server, Fsync: fsync, Log: log}

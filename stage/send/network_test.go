@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +47,14 @@ func TestNetworkProves(t *testing.T) {
 	needsNetwork(t)
 	names := []string{"reuse=no/answer=1k/inflight=1/rtt=1ms/loss=2%"}
 	if os.Getenv("POSTAGE_LONG") != "" {
-		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=100k/inflight=10/rtt=1ms/loss=5%/burst=4", "page=30/rtt=20ms/loss=0.5%")
+		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=1k/inflight=10/rtt=1ms/loss=5%/burst=4", "page=30/rtt=20ms/loss=0%")
 	}
+	cases := Suite().Made(lab.Choices{"answer": {"1k"}, "rtt": {"1ms", "20ms"}, "loss": {"0%", "2%", "5%"}})
 	for _, name := range names {
-		for _, c := range networkCases() {
+		if !slices.ContainsFunc(cases, func(c lab.Case) bool { return c.Name == "Send/slice=network/"+name }) {
+			t.Errorf("there is no case %s", name)
+		}
+		for _, c := range cases {
 			if c.Name != "Send/slice=network/"+name {
 				continue
 			}
@@ -156,7 +161,7 @@ func TestLinkFlag(t *testing.T) {
 	if err := use.Set("rtt=20ms,loss=1%"); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=1k/rtt=1ms"})
+	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=100k/rtt=20ms"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,30 +45,21 @@ func pageSizes() []int {
 	return sizes
 }
 
-// pageLoads are a page's load over several networks, on connections of its own: the HTML, and then
-// all else at once.
-func pageLoads() []lab.Case {
-	var cases []lab.Case
-	for _, rtt := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {
-		for _, l := range losses() {
-			l.RTT, l.Rate = rtt, networkRate
-			s := fixed()
-			s.page, s.link, s.reuse, s.inflight, s.conns = pageSizes(), &l, false, 1, 1
-			for _, size := range s.page {
-				s.answer += size
-			}
-			c := newCase("slice=network/page="+fmt.Sprint(len(s.page))+"/"+linkName(&l),
-				fmt.Sprintf("Over a network of %v: which protocol brings a page of %d objects soonest, on new connections?", l, len(s.page)))
-			c.Baseline, c.Batch = "proto=http2", s.expected()
-			c.add(s, "", netHTTP2(), quicHTTP3())
-			s.conns = 6
-			c.add(s, "conns=6", netHTTP1())
-			if c.Batch < mostNetwork {
-				cases = append(cases, c.Case)
-			}
-		}
+// pageLoad is a page's load over a network, on connections of its own: the HTML, and then all else at
+// once.
+func pageLoad(network *link.Spec) lab.Case {
+	s := fixed()
+	s.page, s.link, s.reuse, s.inflight, s.conns = pageSizes(), network, false, 1, 1
+	for _, size := range s.page {
+		s.answer += size
 	}
-	return cases
+	c := newCase(fmt.Sprintf("slice=network/page=%d/%s", len(s.page), linkName(network)),
+		fmt.Sprintf("Over a network of %v: which protocol brings a page of %d objects soonest, on new connections?", *network, len(s.page)))
+	c.Baseline, c.Batch = "proto=http2", s.expected()
+	c.add(s, "", netHTTP2(), quicHTTP3())
+	s.conns = 6
+	c.add(s, "conns=6", netHTTP1())
+	return c.Case
 }
 
 // load brings a page on connections of its own: the first object tells of the others. A client
@@ -109,11 +100,6 @@ func (in *instance) object(number, client int) error {
 	l := &in.lanes[number]
 	l.client, l.begun = in.clients[client], time.Now()
 	return l.client.call(l)
-}
-
-// losses are those of the slice's networks.
-func losses() []link.Spec {
-	return []link.Spec{{}, {Loss: 0.005}, {Loss: 0.02}, {Loss: 0.05, Burst: 4}}
 }
 
 // linkName is a network in the name of a case.

@@ -125,3 +125,16 @@ func sizeName(bytes int) string {
 	}
 	return strconv.Itoa(bytes)
 }
+
+// bytesOf is the size that has such a name. It panics if none has.
+func bytesOf(name string) int {
+	if name == "hello" {
+		return 0
+	}
+	unit := map[byte]int{'k': 1 << 10, 'm': 1 << 20}[name[len(name)-1]]
+	n, err := strconv.Atoi(name[:len(name)-1])
+	if err != nil || unit == 0 {
+		panic(fmt.Sprintf("send: %q is not a size", name))
+	}
+	return n * unit
+}

@@ -9,13 +9,14 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"postage/internal/service/postgres"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/record"
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
@@ -78,6 +79,22 @@ func (d *userDSN) choose(c *lab.Choice) error {
 	return &lab.Hinted{Err: errors.New("--dsn: none of the cases is measured on a PostgreSQL server"), Hint: "postage run Store/peer=postgres --dsn ..."}
 }
 
+// server says how the user's server is reached and whether it waits for the disk, if one is named by
+// --dsn or the environment. If it does not answer, its rows will say so.
+func (d *userDSN) server(ctx context.Context) (lab.Settings, error) {
+	dsn, named := postgres.Named(string(*d))
+	if !named {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	is, err := ask(ctx, dsn)
+	if err != nil {
+		return nil, nil
+	}
+	return lab.Settings{"transport": string(is.transport()), "fsync": is.fsyncText()}, nil
+}
+
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
 	r := reach{DSN: map[pgtest.Transport]string{pgtest.Unix: s.DSN(pgtest.Unix), pgtest.TCP: s.DSN(pgtest.TCP)}, Scratch: s.Scratch()}
 	text, err := json.Marshal(r)
@@ -91,7 +108,7 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 	return &lab.Running{
 		Environment: []string{variable(fsync) + "=" + string(text)},
 		Serves: func(c *lab.Case, way *lab.Contender) error {
-			return can.serve(c.Name+"/"+way.Name, fsync, s.Scratch())
+			return can.serve(c.Name+"/"+way.Name, s.Scratch())
 		},
 		Stop: s.Stop,
 	}, nil
@@ -104,7 +121,7 @@ type abilities struct {
 	lz4         bool
 	onError     bool // of COPY
 	fsync       bool
-	tcp         bool // its DSN reaches it through a Unix socket
+	tcp         bool // and not through a Unix socket
 }
 
 func ask(ctx context.Context, dsn string) (a abilities, err error) {
@@ -120,22 +137,38 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
-// serve returns why the server cannot serve a row. A user's server is used as it is.
-func (a abilities) serve(row string, fsync, scratch bool) error {
-	is := func(part string) bool { return strings.Contains(row+"/", "/"+part+"/") }
+func (a *abilities) transport() pgtest.Transport {
+	if a.tcp {
+		return pgtest.TCP
+	}
+	return pgtest.Unix
+}
+
+func (a *abilities) fsyncText() string {
+	if a.fsync {
+		return "on"
+	}
+	return "off"
+}
+
+// serve returns why the server cannot serve a row. A user's server is used as it is: a row that was
+// named by another server is not of this one.
+func (a *abilities) serve(row string, scratch bool) error {
+	keys := record.KeysOf(row)
+	fsync, transport := keys.Get("fsync"), keys.Get("transport")
 	switch {
 	case !a.compression:
 		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
-	case (is("compression=lz4") || is("toast=lz4")) && !a.lz4:
+	case (keys.Get("compression") == "lz4" || keys.Get("toast") == "lz4") && !a.lz4:
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
-	case is("on-error=ignore") && !a.onError:
+	case keys.Get("on-error") == "ignore" && !a.onError:
 		return fmt.Errorf("PostgreSQL %s has no ON_ERROR: this needs PostgreSQL 17", a.version)
 	case scratch:
 		return nil
-	case a.fsync != fsync:
-		return fmt.Errorf("the server in use has fsync %s", map[bool]string{true: "on", false: "off"}[a.fsync])
-	case is("transport=unix") == a.tcp:
-		return fmt.Errorf("the server in use is reached by %s", map[bool]string{true: "TCP", false: "a Unix socket"}[a.tcp])
+	case fsync != "" && fsync != a.fsyncText():
+		return fmt.Errorf("the server in use has fsync %s", a.fsyncText())
+	case transport != "" && transport != string(a.transport()):
+		return fmt.Errorf("the server in use is reached by transport=%s", a.transport())
 	}
 	return nil
 }
