@@ -81,6 +81,7 @@ func TestOptions(t *testing.T) {
 		{"list Store/peer=sink --rows 3", exitUsage, `rows cannot be "3": want 1000, 100, 100000`},
 		{"run --list Store/op=direct --rows 100", exitUsage, "--rows 100: none of the rows has it"},
 		{"list Send/inflight=64/conns=64", exitUsage, "hint: give --inflight 64"},
+		{"run --list Route/peer=postgres/codec=pbfast --dsn host=/nonexistent", exitOK, "Route/msgs=1/peer=postgres"},
 		{"run Apply/server=kcp/op=get", exitUsage, "hint: give --apiserver kcp"},
 	} {
 		code, stdout, stderr := command(strings.Fields(r.args)...)

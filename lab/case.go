@@ -22,8 +22,8 @@ type Suite struct {
 	Options []Option
 	Make    func(Settings) []Case
 	// Server says what the server is that the user has named, as values of options: of a database
-	// over TCP, "transport" is "tcp". The rows on it are called by that, whatever the options' flags
-	// are. Without such a server there are none. Optional.
+	// over TCP, "transport" is "tcp". Rows on it are named by that. If none is named there are no
+	// values. Optional.
 	Server func(context.Context) (Settings, error)
 	// Figures describe the stage's figures, for reports and costs. Optional.
 	Figures cost.Figures

@@ -33,8 +33,8 @@ func namesOf(cases []Case) (names []string) {
 	return names
 }
 
-// Each chosen value has cases of its own, and a case without the setting is there once. A value that
-// the suite does not allow leaves the defaults.
+// Each chosen value has cases of its own, and a case without the setting is there once. A value
+// that the suite does not allow leaves the defaults.
 func TestMade(t *testing.T) {
 	for _, r := range []struct {
 		choices Choices

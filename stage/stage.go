@@ -17,7 +17,7 @@ func Suites() []lab.Suite {
 	stored, database := store.SuiteAndServer()
 	sent := send.Suite()
 	return []lab.Suite{
-		route.Suite(encode.Orders(), database, sent),
+		route.Suite(encode.Orders(), database, stored, sent),
 		encode.Suite(),
 		seal.Suite(),
 		sent,

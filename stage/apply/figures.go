@@ -8,8 +8,8 @@ import (
 // figures describe the stage's figures.
 func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
-// spokenKinds and spokenOps are what a person calls the objects and what is done to them, as kubectl
-// does: "ConfigMap created".
+// spokenKinds and spokenOps are what a person calls the objects and what is done to them, as
+// kubectl does: "ConfigMap created".
 var (
 	spokenKinds = map[string]string{
 		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "deployment": "Deployment", "release": "Release", "podlist500": "500 Pods",

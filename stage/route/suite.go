@@ -50,7 +50,7 @@ func openTable(ctx context.Context, messages encode.Messages) (*store.Place, err
 func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
 	stored, database := store.SuiteAndServer()
 	sent := send.Suite()
-	suite := Suite(traffic, database, sent)
+	suite := Suite(traffic, database, stored, sent)
 	suite.Brought = true
 	suite.Flags = func(f *flag.FlagSet) {
 		stored.Flags(f)
@@ -72,19 +72,25 @@ func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
 // largestRequest is how many bytes 100 messages in one request may have.
 const largestRequest = 4 << 20
 
-// Suite returns the cases of a kind of message. database is the server that they share with the
-// stage store, and sent the suite of send, whose --link puts a network under them too.
-func Suite(traffic encode.Traffic, database *lab.Service, sent lab.Suite) lab.Suite {
+// Suite returns the cases of a kind of message. They share a database with stored, the suite of the
+// stage store, and its --dsn is for them too. So is --link of sent, the suite of the stage send.
+func Suite(traffic encode.Traffic, database *lab.Service, stored, sent lab.Suite) lab.Suite {
 	r := &route{traffic}
 	return lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
 		Figures: lab.Figures{Spoken: r.spoken, Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
 		Options: []lab.Option{{Name: "msgs", Doc: "messages in one request", Values: []string{"1", "100"}}},
 		Make:    func(set lab.Settings) []lab.Case { return r.cases(set.Int("msgs"), database) },
-		Choose:  func(c *lab.Choice) error { return r.choose(c, sent.Choose) }}
+		Choose: func(c *lab.Choice) error {
+			onServer := slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil })
+			if err := r.choose(c, sent.Choose); err != nil || !onServer {
+				return err
+			}
+			return stored.Choose(c)
+		}}
 }
 
-// cases are those with so many messages in one request: the way as it is and at half of its rate, in
-// each peer.
+// cases are those with so many messages in one request: the way as it is and at half of its rate,
+// into each peer.
 func (r *route) cases(msgs int, database *lab.Service) (cases []lab.Case) {
 	if msgs > 1 && msgs*r.Largest > largestRequest {
 		return nil

@@ -22,8 +22,8 @@ import (
 
 // suite is the stage's; the test program is its own server and its own sink, as postage is.
 func suite() lab.Suite {
-	_, database := store.SuiteAndServer()
-	return Suite(encode.Orders(), database, send.Suite())
+	stored, database := store.SuiteAndServer()
+	return Suite(encode.Orders(), database, stored, send.Suite())
 }
 
 // eachNumber is both numbers of messages in a request.
@@ -155,8 +155,8 @@ func TestLink(t *testing.T) {
 	if err := flags.Set("link", "rtt=20ms"); err != nil {
 		t.Fatal(err)
 	}
-	_, database := store.SuiteAndServer()
-	s := Suite(encode.Orders(), database, sent)
+	stored, database := store.SuiteAndServer()
+	s := Suite(encode.Orders(), database, stored, sent)
 	entries, err := lab.Select([]lab.Suite{s}, []string{"Route/msgs=1/pack=zstd"})
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,8 @@ func pageSizes() []int {
 	return sizes
 }
 
-// pageLoad is a page's load over a network, on connections of its own: the HTML, and then all else at
-// once.
+// pageLoad is a page's load over a network, on connections of its own: the HTML, and then all else
+// at once.
 func pageLoad(network *link.Spec) lab.Case {
 	s := fixed()
 	s.page, s.link, s.reuse, s.inflight, s.conns = pageSizes(), network, false, 1, 1

@@ -26,7 +26,7 @@ import (
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
-			DSN: string(*use), Log: log,
+			DSN: use.text, Log: log,
 			// Two of these may run at a time, each in a schema of its own.
 			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
 			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
@@ -51,29 +51,34 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 
 // userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It takes
 // precedence over POSTAGE_DSN, the PG* variables and this machine's PostgreSQL.
-type userDSN string
+type userDSN struct {
+	text string
+	used bool // by rows of this stage or of route
+}
 
 func (d *userDSN) Set(dsn string) error {
-	*d = userDSN(dsn)
+	d.text = dsn
 	return nil
 }
 
 // String leaves out what may contain a password.
 func (d *userDSN) String() string {
-	if *d == "" {
+	if d.text == "" {
 		return ""
 	}
 	return "..."
 }
 
 func (d *userDSN) flags(f *flag.FlagSet) {
-	*d = ""
-	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+	*d = userDSN{}
+	f.Var(d, "dsn", "PostgreSQL `server` for the stages store and route: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
 }
 
-// choose returns an error if a server is named on which nothing would be measured.
+// choose returns an error if a server is named on which nothing would be measured. The stage
+// route has its rows chosen first.
 func (d *userDSN) choose(c *lab.Choice) error {
-	if *d == "" || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil }) {
+	d.used = d.used || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil })
+	if d.text == "" || d.used {
 		return nil
 	}
 	return &lab.Hinted{Err: errors.New("--dsn: none of the cases is measured on a PostgreSQL server"), Hint: "postage run Store/peer=postgres --dsn ..."}
@@ -82,7 +87,7 @@ func (d *userDSN) choose(c *lab.Choice) error {
 // server says how the user's server is reached and whether it waits for the disk, if one is named by
 // --dsn or the environment. If it does not answer, its rows will say so.
 func (d *userDSN) server(ctx context.Context) (lab.Settings, error) {
-	dsn, named := postgres.Named(string(*d))
+	dsn, named := postgres.Named(d.text)
 	if !named {
 		return nil, nil
 	}

@@ -29,7 +29,7 @@ func TestUsersServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	dsn := r.dsn(pgtest.Unix)
-	ctx, use := t.Context(), userDSN(dsn)
+	ctx, use := t.Context(), userDSN{text: dsn}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func TestUsersServer(t *testing.T) {
 	}
 }
 
-// The cases of a user's server are named by what that is, whatever the options' defaults are, and it
-// serves all of them.
+// The cases of a user's server are named by what that is, whatever the options' defaults are, and
+// it serves all of them.
 func TestNamedByTheServer(t *testing.T) {
 	if noServer != nil {
 		t.Skip(noServer)
