@@ -23,8 +23,8 @@
 // phase=tenth all rows exist, and nine of ten already have the new values. compression=unnamed is a
 // column declared without a compression, as most are. The VACUUM or TRUNCATE that the table needs
 // is done before each batch, untimed. The table has an index on the id. No checkpoint and no
-// autovacuum happen during a batch. fsync is off and the transport a Unix socket, unless options say
-// otherwise; the rows of a user's server have what that server has.
+// autovacuum happen during a batch. fsync is off and the transport a Unix socket, unless options
+// say otherwise; the rows of a user's server have what that server has.
 //
 // # Proof
 //

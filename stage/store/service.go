@@ -84,8 +84,8 @@ func (d *userDSN) choose(c *lab.Choice) error {
 	return &lab.Hinted{Err: errors.New("--dsn: none of the cases is measured on a PostgreSQL server"), Hint: "postage run Store/peer=postgres --dsn ..."}
 }
 
-// server says how the user's server is reached and whether it waits for the disk, if one is named by
-// --dsn or the environment. If it does not answer, its rows will say so.
+// server says how the user's server is reached and whether it waits for the disk, if one is named
+// by --dsn or the environment. If it does not answer, its rows will say so.
 func (d *userDSN) server(ctx context.Context) (lab.Settings, error) {
 	dsn, named := postgres.Named(d.text)
 	if !named {
