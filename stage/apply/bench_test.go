@@ -24,5 +24,5 @@ func BenchmarkApply(b *testing.B) {
 
 // ofOtherServer reports whether a case needs a server that the tests do not start.
 func ofOtherServer(name string) bool {
-	return strings.Contains(name, "/fsync=on/") || strings.Contains(name, "/objects=")
+	return strings.Contains(name, "/fsync=on/")
 }

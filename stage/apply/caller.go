@@ -22,8 +22,6 @@ type caller interface {
 	// list fails unless there are exactly want objects.
 	list(l *lane, want int) error
 	delete(l *lane, name string) error
-	// fill reads all of the worker's objects, as of one moment.
-	fill(l *lane) error
 	// follow opens a watch on the worker's objects and waits for one event for each of them.
 	follow(objects int) error
 	// seen waits until the watch has reported the change.

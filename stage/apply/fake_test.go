@@ -105,7 +105,7 @@ func TestRefusedIsNotAskedFor(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	running, err := newService(&serverFlags{kubeconfig: file}, spec{server: apiserver.User}).Start(t.Context(), t.Output())
+	running, err := newService(&serverFlags{kubeconfig: file}, apiserver.User, false).Start(t.Context(), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestProofWantsTheMistake(t *testing.T) {
 // sent JSON.
 func TestClientGoDefault(t *testing.T) {
 	needServer(t)
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func another(t *testing.T, o apiserver.Options) (*apiserver.Server, *lab.Running
 			t.Error(err)
 		}
 	})
-	running, err := running(t.Context(), s, &spec{server: o.Kind})
+	running, err := running(t.Context(), s, variable(o.Kind, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestServerWithoutCBOR(t *testing.T) {
 // userConfig writes a kubeconfig with which the tests' server is the cluster of another user.
 func userConfig(t *testing.T, impersonate string) string {
 	t.Helper()
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestClusterOfTheUsers(t *testing.T) {
 	}
 	file := userConfig(t, "")
 	ctx := t.Context()
-	running, err := newService(&serverFlags{kubeconfig: file}, spec{server: apiserver.User}).Start(ctx, t.Output())
+	running, err := newService(&serverFlags{kubeconfig: file}, apiserver.User, false).Start(ctx, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestClusterOfTheUsers(t *testing.T) {
 	for _, v := range running.Environment {
 		name, value, _ := strings.Cut(v, "=")
 		t.Setenv(name, value)
-		if name == variable(apiserver.User, false, 0) {
+		if name == variable(apiserver.User, false) {
 			if err := json.Unmarshal([]byte(value), &r); err != nil {
 				t.Fatal(err)
 			}
@@ -362,7 +362,7 @@ func TestNoPermission(t *testing.T) {
 	if testServer() == apiserver.User {
 		t.Skip("the tests' server is one of the user's")
 	}
-	_, err := newService(&serverFlags{kubeconfig: userConfig(t, "nobody")}, spec{server: apiserver.User}).Start(t.Context(), t.Output())
+	_, err := newService(&serverFlags{kubeconfig: userConfig(t, "nobody")}, apiserver.User, false).Start(t.Context(), t.Output())
 	if !errors.Is(err, apiserver.ErrForbidden) {
 		t.Errorf("error is %v", err)
 	}
@@ -370,7 +370,7 @@ func TestNoPermission(t *testing.T) {
 
 	// A user who may do everything except create ClusterRoles.
 	limited := "limited-" + filepath.Base(t.TempDir())
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestNoPermission(t *testing.T) {
 	// The server learns of roles through a watch of its own, so this takes a moment.
 	var running *lab.Running
 	for until := time.Now().Add(time.Minute); ; {
-		running, err = newService(&serverFlags{kubeconfig: userConfig(t, limited)}, spec{server: apiserver.User}).Start(t.Context(), t.Output())
+		running, err = newService(&serverFlags{kubeconfig: userConfig(t, limited)}, apiserver.User, false).Start(t.Context(), t.Output())
 		if err == nil || time.Now().After(until) {
 			break
 		}
@@ -435,6 +435,6 @@ func TestUnreachableCluster(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newService(&serverFlags{kubeconfig: file}, spec{server: apiserver.User}).Start(t.Context(), t.Output())
+	_, err := newService(&serverFlags{kubeconfig: file}, apiserver.User, false).Start(t.Context(), t.Output())
 	wantError(t, err, "the cluster at https://127.0.0.1:1 does not answer: ")
 }

@@ -17,7 +17,7 @@ var (
 	}
 	spokenOps = map[string]string{
 		crud: " made and gone", "create": " created", "get": " read", "update": " updated", "change": " changed", "delete": " deleted", "watch": " watched",
-		"list100": "s listed", "list500": "s listed", "fill": "s cached", "encode": " encoded", "decode": " decoded",
+		"list100": "s listed", "list500": "s listed", "encode": " encoded", "decode": " decoded",
 	}
 )
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"postage/internal/kube/api"
 )
@@ -44,8 +43,6 @@ type resource interface {
 	update(ctx context.Context, o object) (object, error)
 	list(ctx context.Context, selector string) ([]object, error)
 	watch(ctx context.Context, selector string) (watch.Interface, error)
-	// reflected is how client-go's caches read the objects.
-	reflected() *cache.ListWatch
 	patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error)
 	delete(ctx context.Context, name string) error
 }
@@ -116,13 +113,6 @@ func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error
 
 func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
-}
-
-func (t typed[T, L]) reflected() *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return t.api.List(ctx, o) },
-		WatchFuncWithContext: t.api.Watch,
-	}
 }
 
 func (t typed[T, L]) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {

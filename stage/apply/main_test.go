@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func withServer(run func() int) (code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	running, err := newService(new(serverFlags), spec{server: testServer()}).Start(ctx, os.Stderr)
+	running, err := newService(new(serverFlags), testServer(), false).Start(ctx, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -56,9 +56,6 @@ func ops() []op {
 		}},
 		{name: "apply", doc: "changing it by server-side apply", methods: "PATCH", objects: few, do: changed},
 		{name: "mergepatch", doc: "changing it by a merge patch", methods: "PATCH", objects: few, do: changed},
-		{name: "fill", doc: "filling a cache with all there are, as a controller does when it starts", methods: "GET", shared: true, do: func(l *lane) error {
-			return l.in.caller.fill(l)
-		}},
 		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
 			name, change := l.nextName(), l.nextChange()
 			if err := l.in.caller.update(l, name, change); err != nil {

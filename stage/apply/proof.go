@@ -19,20 +19,10 @@ const checks = "on the wire, below client-go, each request and each response is 
 // Prove does operations with the same Run. It checks them on the wire, and checks with the second
 // client what they did.
 func (in *instance) Prove(ctx context.Context) error {
-	if in.stock > 0 {
-		done, err := in.alone(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
 	before := in.caller.tap().take() // the request of the watch, which was opened with the contender
-	if in.op.name == "fill" {
-		in.caller.wire().Conns.Store(1) // the one that is open
-	}
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
@@ -49,9 +39,6 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	in.caller.tap().on.Store(false)
-	if in.stock > 0 {
-		return in.measurePeaks(ctx)
-	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
@@ -73,14 +60,6 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	}
 	if in.op.name == "watch" && methods(before) != "GET" {
 		return fmt.Errorf("the watch was opened by the requests %q", methods(before))
-	}
-	if in.op.name == "fill" {
-		listed := slices.ContainsFunc(seen, func(e *exchange) bool { return !e.watch })
-		if listed != in.plain {
-			return fmt.Errorf("the cache was filled by a list: %v", listed)
-		}
-		// The watch that may follow a list is ended at once.
-		seen = slices.DeleteFunc(seen, func(e *exchange) bool { return e.watch == in.plain })
 	}
 	for _, e := range append(before, seen...) {
 		if in.mistaken != nil {
@@ -143,7 +122,7 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 		if err := in.checkNames(ctx, slices.Collect(maps.Keys(changed)), func(name string) string { return changed[name] }); err != nil {
 			return err
 		}
-	case "list100", "list500", "fill":
+	case "list100", "list500":
 		return in.checkList(seen)
 	}
 	return in.checkLast()
@@ -190,27 +169,14 @@ func (in *instance) checkLast() error {
 	return nil
 }
 
-// fullyChecked is how many objects of a list are compared whole: all, but of 10,000, which would
-// take a worker longer than it has to set itself up.
-const fullyChecked = 500
-
 func (in *instance) checkList(seen []*exchange) error {
 	if c, floor := in.caller.(*prebuilt); floor {
 		return c.checkList(seen)
 	}
 	for i := range in.lanes {
 		names := map[string]bool{}
-		if in.op.name == "fill" {
-			in.lanes[i].all = nil
-			for _, o := range in.lanes[i].cache.List() {
-				in.lanes[i].all = append(in.lanes[i].all, o.(object))
-			}
-		}
 		for _, o := range in.lanes[i].all {
 			names[o.GetName()] = true
-			if len(names) > fullyChecked {
-				continue
-			}
 			if err := in.checkObject(o, o.GetName(), firstChange); err != nil {
 				return fmt.Errorf("in the list: %w", err)
 			}

@@ -38,17 +38,16 @@ func kindNames() []string {
 	return names
 }
 
-// cases are those of one kind. Services are kept by their variables' names: cases share them.
+// cases are those of one kind. Services are kept by the names of their variables: cases share
+// them.
 func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings) (all []lab.Case) {
 	s := spec{server: apiserver.Kind(set["server"]), inflight: 1}
 	s.fsync = set["fsync"] == "on" && s.server != apiserver.User // whose disks are as they are
-	service := func(s spec) *lab.Service {
-		name := variable(s.server, s.fsync, s.stock)
-		if services[name] == nil {
-			services[name] = newService(use, s)
-		}
-		return services[name]
+	name := variable(s.server, s.fsync)
+	if services[name] == nil {
+		services[name] = newService(use, s.server, s.fsync)
 	}
+	service := services[name]
 	for _, k := range kinds() {
 		if k.name != set["kind"] {
 			continue
@@ -59,22 +58,18 @@ func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings)
 			if s.op.together {
 				s.inflight = set.Int("inflight")
 			}
-			c := clientCase(s, service(s))
+			c := clientCase(s, service)
 			c.Headline = name == crud && k.name == "configmap"
 			all = append(all, c)
 		}
 		s.inflight = 1
 		if !k.custom {
 			s.op = opByName(crud)
-			all = append(all, mistakeCase(s, service(s)))
+			all = append(all, mistakeCase(s, service))
 			continue
 		}
 		s.op = opByName("update")
-		all = append(all, changeCase(s, service(s)))
-		if s.server == apiserver.Generic || s.server == apiserver.Kubernetes {
-			s.op, s.stock = opByName("fill"), manyObjects
-			all = append(all, fillCase(s, service(s)))
-		}
+		all = append(all, changeCase(s, service))
 	}
 	for _, subject := range subjects() {
 		if subject.name == set["kind"] {
@@ -183,39 +178,6 @@ func changeCase(s spec, service *lab.Service) lab.Case {
 			c.Contenders = append(c.Contenders, row)
 		}
 	}
-	c.Contenders = append(c.Contenders, floor(s))
-	return c
-}
-
-// manyObjects is how many objects a large cluster may have of a kind.
-const manyObjects = 10_000
-
-// fillCase compares the ways in which a controller's cache is filled. Its server has the objects
-// from its start, and is this case's alone.
-func fillCase(s spec, service *lab.Service) lab.Case {
-	c := lab.Case{
-		Name:     fmt.Sprintf("%s/objects=%d", s.caseName(), s.stock),
-		Doc:      fmt.Sprintf("What does it take client and server to fill a controller's cache with %d custom resources, by a list or by a WatchList? (%s, server-peak-rss-B)", s.stock, record.PeakMemory),
-		Batch:    2 * time.Second,
-		Service:  service,
-		Value:    record.ValueWall,
-		Baseline: "how=list/as=" + baseline,
-	}
-	for _, dynamic := range []bool{false, true} {
-		for _, how := range []string{"list", "watchlist"} {
-			for _, as := range []string{"json", "cbor"} {
-				s := s
-				if s.plain = how == "list"; dynamic {
-					s.kind.make, s.kind.dynamic = untyped(&s.kind), true
-				}
-				row := clientRow(s, byName(as))
-				row.Name = "how=" + how + "/" + row.Name
-				row.Settings["how"] = how
-				c.Contenders = append(c.Contenders, row)
-			}
-		}
-	}
-	s.plain = true
 	c.Contenders = append(c.Contenders, floor(s))
 	return c
 }

@@ -171,7 +171,7 @@ func TestServes(t *testing.T) {
 func TestNoWatchInYAML(t *testing.T) {
 	needServer(t)
 	m, k := byName("yaml"), kindByName("configmap")
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestFsync(t *testing.T) {
 		t.Skip("the user's disks are as they are")
 	}
 	t.Setenv("TMPDIR", "/var/tmp") // which is on a disk where /tmp may be in memory
-	started(t, newService(new(serverFlags), spec{server: testServer(), fsync: true}))
+	started(t, newService(new(serverFlags), testServer(), true))
 	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=on/op=create/kind=configmap/inflight=1")
 	for _, contender := range c.Contenders {
 		works(t, contender)
