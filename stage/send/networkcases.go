@@ -21,7 +21,7 @@ import (
 const networkRate = 100e6
 
 // networkCases have a network between client and server: every protocol, on a kept connection, with
-// ten answers at a time, and on new connections; and a page's load.
+// ten answers at a time, and on new connections.
 func networkCases(set lab.Settings) []lab.Case {
 	network := networkOf(set)
 	var cases []lab.Case
@@ -31,10 +31,11 @@ func networkCases(set lab.Settings) []lab.Case {
 	}{{true, 1}, {true, 10}, {false, 1}} {
 		s := fixed()
 		s.answer, s.link, s.reuse, s.inflight, s.conns = bytesOf(set["answer"]), network, shape.reuse, shape.inflight, 1
-		cases = append(cases, networkCase(s))
+		if c := networkCase(s); c.Batch < mostNetwork {
+			cases = append(cases, c)
+		}
 	}
-	cases = append(cases, pageLoad(network))
-	return slices.DeleteFunc(cases, func(c lab.Case) bool { return c.Batch >= mostNetwork })
+	return cases
 }
 
 // mostNetwork is how long a batch may take: longer ones cannot have a figure within an hour.
@@ -196,4 +197,13 @@ func (f *linkFlag) start(ctx context.Context, beside *lab.Service, log io.Writer
 		of.Environment = append(of.Environment, running.Environment...)
 	}
 	return of, err
+}
+
+// linkName is a network in the name of a case.
+func linkName(l *link.Spec) string {
+	name := fmt.Sprintf("rtt=%v/loss=%g%%", l.RTT, 100*l.Loss)
+	if l.Burst != 0 {
+		name += fmt.Sprintf("/burst=%g", l.Burst)
+	}
+	return name
 }
