@@ -197,12 +197,7 @@ func writeOptions(b *strings.Builder, options []lab.Option, choices lab.Choices)
 		if len(chosen) == 0 {
 			chosen = o.Defaults()
 		}
-		text := "--" + o.FlagName() + " " + strings.Join(chosen, ",")
-		for _, v := range o.Values {
-			if !slices.Contains(chosen, v) {
-				text += "|" + v
-			}
-		}
+		text := "--" + o.FlagName() + " " + valuesText(o, chosen)
 		if line != "" && len(line)+len(text) > helpWidth-2 {
 			fmt.Fprintf(b, "%s\n", line)
 			line = ""

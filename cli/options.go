@@ -17,31 +17,34 @@ import (
 // values with commas between them: each is measured. In a suite that does not allow a value, the
 // flag leaves the option alone.
 type optionFlag struct {
-	option  lab.Option // the first suite's
-	stages  []string
+	name    string   // of the options
+	suites  []string // what it sets in each suite: "send: requests under way, 8 | 1 | 64"
 	allowed []string // by any of the suites
 	values  []string
 }
 
-// ofOption marks the flags of options.
-const ofOption = "option"
-
 func (f *optionFlag) String() string { return strings.Join(f.values, ",") }
-func (f *optionFlag) Type() string   { return f.option.Name }
+func (f *optionFlag) Type() string   { return "values" }
 func (f *optionFlag) Set(text string) error {
 	values := strings.Split(text, ",")
 	for _, v := range values {
 		if !slices.Contains(f.allowed, v) {
-			return fmt.Errorf("%s cannot be %q: want %s", f.option.Name, v, strings.Join(f.allowed, ", "))
+			return fmt.Errorf("%s cannot be %q: want %s", f.name, v, strings.Join(f.allowed, ", "))
 		}
 	}
 	f.values = values
 	return nil
 }
 
-// usage is the flag's line of help.
-func (f *optionFlag) usage() string {
-	return fmt.Sprintf("%s, of %s: %s", f.option.Doc, strings.Join(f.stages, " and "), strings.Join(f.allowed, ", "))
+// valuesText has the values of an option, with the chosen ones before the others: "0%,2%|0.5%|5%".
+func valuesText(o *lab.Option, chosen []string) string {
+	text := strings.Join(chosen, ",")
+	for _, v := range o.Values {
+		if !slices.Contains(chosen, v) {
+			text += "|" + v
+		}
+	}
+	return text
 }
 
 // addOptions adds the flags of the suites' options to a command, and returns their names.
@@ -51,11 +54,11 @@ func (p program) addOptions(cmd *cobra.Command) (names []string, err error) {
 		for _, o := range suite.Options {
 			name := o.FlagName()
 			if flags[name] == nil {
-				flags[name] = &optionFlag{option: o}
+				flags[name] = &optionFlag{name: o.Name}
 				names = append(names, name)
 			}
 			f := flags[name]
-			f.stages = append(f.stages, suite.Stage)
+			f.suites = append(f.suites, fmt.Sprintf("%s: %s, %s", suite.Stage, o.Doc, strings.ReplaceAll(valuesText(&o, o.Defaults()), "|", " | ")))
 			for _, v := range o.Values {
 				if !slices.Contains(f.allowed, v) {
 					f.allowed = append(f.allowed, v)
@@ -65,11 +68,10 @@ func (p program) addOptions(cmd *cobra.Command) (names []string, err error) {
 	}
 	for _, name := range names {
 		if cmd.Flags().Lookup(name) != nil {
-			err = errors.Join(err, fmt.Errorf("the suite %s has an option --%s, which already exists", flags[name].stages[0], name))
+			err = errors.Join(err, fmt.Errorf("the option --%s of %s: there is such a flag already", name, flags[name].suites[0]))
 			continue
 		}
-		cmd.Flags().Var(flags[name], name, flags[name].usage())
-		_ = cmd.Flags().SetAnnotation(name, ofOption, flags[name].stages)
+		cmd.Flags().Var(flags[name], name, strings.Join(flags[name].suites, "; "))
 	}
 	return names, err
 }
@@ -89,7 +91,7 @@ func choicesOf(cmd *cobra.Command, suite *lab.Suite) lab.Choices {
 	choices := lab.Choices{}
 	for _, f := range optionsGiven(cmd) {
 		for _, o := range suite.Options {
-			if o.FlagName() == f.option.FlagName() {
+			if o.Name == f.name {
 				choices[o.Name] = f.values
 			}
 		}
@@ -154,10 +156,9 @@ func askServer(cmd *cobra.Command, suite *lab.Suite) error {
 func unusedOption(cmd *cobra.Command, entries []lab.Entry) error {
 	for _, f := range optionsGiven(cmd) {
 		for _, value := range f.values {
-			has := func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get(f.option.Name) == value }
+			has := func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get(f.name) == value }
 			if !slices.ContainsFunc(entries, has) {
-				return hinted(fmt.Errorf("--%s %s: none of the rows has it", f.option.FlagName(), value),
-					fmt.Sprintf("`postage list --%s %s` shows those that have", f.option.FlagName(), value))
+				return hinted(fmt.Errorf("%s=%s: none of the rows has it", f.name, value), "`postage list` shows which cases there are, and the options of each stage")
 			}
 		}
 	}

@@ -112,7 +112,7 @@ interrupted.`,
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
 		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
-		flagGroup{"Options of the cases, with commas between several values", strings.Join(options, " ")},
+		flagGroup{"Options of the cases: what stands before | holds without the flag", strings.Join(options, " ")},
 		flagGroup{"The record and the output", "out resume json markdown"})
 	return cmd
 }

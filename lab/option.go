@@ -11,7 +11,7 @@ import (
 
 // Option is a setting that refines some of a suite's cases, such as how many requests are in
 // flight. Rows that have the setting name it: Name=value. Each option is a flag of `run` and of
-// `list`; options of several suites with one name have one flag.
+// `list`, which options of several suites with one name share.
 type Option struct {
 	Name    string   // the key in the names of rows, and the flag
 	Doc     string   // what is set, for help and list: "requests in flight"

@@ -19,9 +19,9 @@ func Suite() lab.Suite {
 		Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?",
 		Figures: figures(), Flags: use.register, Choose: use.choose, Server: use.server,
 		Options: []lab.Option{
-			{Name: "server", Flag: "apiserver", Doc: "API server; kcp and kubernetes are built the first time, user is POSTAGE_KUBECONFIG's cluster",
+			{Name: "server", Flag: "apiserver", Doc: "the server, which is built the first time; user is the cluster of POSTAGE_KUBECONFIG",
 				Values: []string{string(apiserver.Generic), string(apiserver.KCP), string(apiserver.Kubernetes), string(apiserver.User)}},
-			{Name: "kind", Doc: "kind of the objects", Values: kindNames(), Default: []string{"configmap", "clusterrole", "release"}},
+			{Name: "kind", Doc: "kinds of objects", Values: kindNames(), Default: []string{"configmap", "clusterrole", "release"}},
 			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"1", "8"}},
 			{Name: "fsync", Doc: "whether etcd waits for the disk", Values: []string{"off", "on"}},
 		},

@@ -37,7 +37,7 @@ func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 		Options: []lab.Option{
 			{Name: "rows", Doc: "rows of a write", Values: rows},
 			{Name: "size", Doc: "size of a row", Values: []string{"16KB", "200B"}},
-			{Name: "data", Doc: "what a row has: the page's letters, a service's JSON, or a value of each type", Values: []string{"letters", dataJSON, dataTyped}},
+			{Name: "data", Doc: "documents of random letters as on the page, of a service's JSON, or typed columns", Values: []string{"letters", dataJSON, dataTyped}},
 			{Name: "column", Doc: "type of the document's column", Values: []string{"jsonb", "text"}},
 			{Name: "compression", Doc: "compression of the document's column", Values: []string{"pglz", "lz4", unnamed}},
 			{Name: "transport", Doc: "how PostgreSQL is reached", Values: []string{string(pgtest.Unix), string(pgtest.TCP)}},
