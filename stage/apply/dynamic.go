@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -73,10 +72,6 @@ func (u untypedResource) list(ctx context.Context, selector string) ([]object, e
 
 func (u untypedResource) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return u.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
-}
-
-func (u untypedResource) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {
-	return u.api.Patch(ctx, name, pt, body, options)
 }
 
 func (u untypedResource) delete(ctx context.Context, name string) error {

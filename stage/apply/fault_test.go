@@ -69,7 +69,7 @@ func TestProofReadsBodies(t *testing.T) {
 	m := byName("cbor")
 	ok := exchange{method: "POST", path: "/", status: 201, sent: m.contentType, accepts: m.contentType, received: m.contentType,
 		request: []byte("\xd9\xd9\xf7\xa1"), response: []byte("\xd9\xd9\xf7\xa1")}
-	if err := ok.check(&m, m.contentType); err != nil {
+	if err := ok.check(&m); err != nil {
 		t.Error(err)
 	}
 	for reason, change := range map[string]func(*exchange){
@@ -82,7 +82,7 @@ func TestProofReadsBodies(t *testing.T) {
 	} {
 		e := exchange{method: ok.method, path: ok.path, status: ok.status, sent: ok.sent, accepts: ok.accepts, received: ok.received, request: ok.request, response: ok.response}
 		change(&e)
-		wantError(t, e.check(&m, m.contentType), reason)
+		wantError(t, e.check(&m), reason)
 	}
 }
 

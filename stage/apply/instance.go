@@ -218,13 +218,7 @@ func (in *instance) fill(want int) (err error) {
 		}
 	}
 	return eachOf(names, func(name string) error {
-		o, err := in.objectOf(in.typed(), name, firstChange), error(nil)
-		if in.op.name == "apply" { // who applies is then the only manager, as usual
-			json := byName("json")
-			o, err = in.control.apply(in.ctx, &json, o)
-		} else {
-			o, err = in.control.create(in.ctx, o, metav1.CreateOptions{})
-		}
+		o, err := in.control.create(in.ctx, in.objectOf(in.typed(), name, firstChange), metav1.CreateOptions{})
 		if in.op.shared && apierrors.IsAlreadyExists(err) {
 			return nil // another worker was faster
 		}

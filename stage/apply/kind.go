@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"postage/internal/kube/api"
@@ -43,7 +42,6 @@ type resource interface {
 	update(ctx context.Context, o object) (object, error)
 	list(ctx context.Context, selector string) ([]object, error)
 	watch(ctx context.Context, selector string) (watch.Interface, error)
-	patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error)
 	delete(ctx context.Context, name string) error
 }
 
@@ -113,10 +111,6 @@ func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error
 
 func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
-}
-
-func (t typed[T, L]) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {
-	return t.api.Patch(ctx, name, pt, body, options)
 }
 
 func (t typed[T, L]) delete(ctx context.Context, name string) error {

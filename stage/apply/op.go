@@ -54,8 +54,6 @@ func ops() []op {
 		{name: "list500", doc: "getting a list of 500", methods: "GET", objects: 500, shared: true, do: func(l *lane) error {
 			return l.in.caller.list(l, 500)
 		}},
-		{name: "apply", doc: "changing it by server-side apply", methods: "PATCH", objects: few, do: changed},
-		{name: "mergepatch", doc: "changing it by a merge patch", methods: "PATCH", objects: few, do: changed},
 		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
 			name, change := l.nextName(), l.nextChange()
 			if err := l.in.caller.update(l, name, change); err != nil {

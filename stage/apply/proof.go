@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const checks = "on the wire, below client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
@@ -66,7 +65,7 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 			first, _, _ := strings.Cut(e.accepts, ",") // of "application/json, */*"
 			e.accepts = strings.TrimSpace(first)
 		}
-		if err := e.check(&on, in.sends(&on)); err != nil {
+		if err := e.check(&on); err != nil {
 			return err
 		}
 		if e.proto != "HTTP/2.0" {
@@ -88,17 +87,6 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	return nil
 }
 
-// sends is the content type of the requests that change something.
-func (in *instance) sends(m *media) string {
-	switch in.op.name {
-	case "apply":
-		return string(m.applies)
-	case "mergepatch":
-		return string(types.MergePatchType)
-	}
-	return m.contentType
-}
-
 // checkWork compares the objects on the server, and the responses, with what the operations had to
 // do.
 func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
@@ -114,7 +102,7 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 		if in.op.name == "delete" {
 			return nil
 		}
-	case "update", "apply", "mergepatch", "watch":
+	case "update", "watch":
 		changed := map[string]string{}
 		for i := range in.lanes {
 			changed[in.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
@@ -159,7 +147,7 @@ func (in *instance) checkLast() error {
 		switch in.op.name {
 		case "get":
 			name = in.ready[i]
-		case "update", "apply", "mergepatch", "watch":
+		case "update", "watch":
 			name, change = in.ready[i], fmt.Sprintf("%08d", l.changes)
 		}
 		if err := in.checkObject(l.last, name, change); err != nil {

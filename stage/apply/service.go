@@ -138,11 +138,7 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	}
 	defer c.close()
 	// First the permissions, so that nothing is requested without them.
-	needed := verbs
-	if k.custom {
-		needed = append(needed[:len(needed):len(needed)], "patch")
-	}
-	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, needed...); err != nil {
+	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
 		return err
 	}
 	_, err = c.list(ctx, workerKey+"=probe")

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"postage/internal/service/apiserver"
@@ -62,14 +61,10 @@ func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings)
 			c.Headline = name == crud && k.name == "configmap"
 			all = append(all, c)
 		}
-		s.inflight = 1
 		if !k.custom {
-			s.op = opByName(crud)
+			s.op, s.inflight = opByName(crud), 1
 			all = append(all, mistakeCase(s, service))
-			continue
 		}
-		s.op = opByName("update")
-		all = append(all, changeCase(s, service))
 	}
 	for _, subject := range subjects() {
 		if subject.name == set["kind"] {
@@ -154,32 +149,6 @@ func clientRow(s spec, m media) lab.Contender {
 		row.Settings["client"] = "dynamic: objects are maps"
 	}
 	return row
-}
-
-// changeCase compares the ways to change a custom resource.
-func changeCase(s spec, service *lab.Service) lab.Case {
-	c := lab.Case{
-		Name:     strings.Replace(s.caseName(), "op=update", "op=change", 1),
-		Doc:      "Which way to change a " + s.kind.name + " is cheapest: replacing it, applying the whole of it, or a merge patch of what changes?",
-		Service:  service,
-		Value:    record.ValueWall,
-		Baseline: "by=update/as=" + baseline,
-	}
-	for _, by := range []string{"update", "apply", "mergepatch"} {
-		for _, as := range []string{"json", "cbor"} {
-			s := s
-			s.op = opByName(by)
-			row := clientRow(s, byName(as))
-			row.Name = "by=" + by + "/" + row.Name
-			row.Settings["by"] = s.op.doc
-			if by == "mergepatch" && as == "cbor" {
-				row.NotPossible, row.Open = "a merge patch is JSON by definition (RFC 7386)", nil
-			}
-			c.Contenders = append(c.Contenders, row)
-		}
-	}
-	c.Contenders = append(c.Contenders, floor(s))
-	return c
 }
 
 // floor returns the contender that sends bytes made beforehand.
