@@ -322,10 +322,11 @@ func (p program) proveCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			entries, err := p.entries()
+			suites, err := p.made(cmd)
 			if err != nil {
 				return err
 			}
+			entries := lab.Entries(suites)
 			out := json.NewEncoder(cmd.OutOrStdout())
 			os.Stdout = os.Stderr
 			for _, e := range entries {

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"postage/internal/report"
+	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
 )
@@ -18,31 +21,41 @@ func (p program) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN...]",
-		Short: "List the rows that can be measured",
-		Long: `Lists cases with their rows: contender, role, module, what its proof checks, and its
-properties. A star marks what a first look takes.
+		Short: "List the cases and rows that can be measured",
+		Long: `Without a pattern it lists, for each stage, its question, its cases and the options of
+a run that refine them. Cases that differ in one key share a line, which is a pattern
+for them. A star marks what a first look takes.
+
+With a pattern it lists the rows: contender, role, module, what the proof checks,
+settings and properties. "all" lists every row.
 
 ` + p.example().expand(patternHelp),
 		Example: p.example().expand(`  postage list
   postage list {some}
-  postage list --json`),
+  postage list {case} --json`),
 		ValidArgsFunction: p.completePatterns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, err := p.entries()
-			if err != nil {
-				return err
-			}
-			if slices.Contains(args, lab.All) {
-				args = nil // a list without patterns has everything
-			}
-			if entries, err = lab.Match(entries, args); err != nil {
-				return err
-			}
-			if asJSON {
-				return listJSON(cmd.OutOrStdout(), entries)
-			}
-			return listText(cmd.OutOrStdout(), entries)
-		},
+	}
+	_, twice := p.addOptions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		suites, err := p.made(cmd)
+		if err := cmp.Or(twice, err); err != nil {
+			return err
+		}
+		patterns := args
+		if slices.Contains(args, lab.All) {
+			patterns = nil
+		}
+		entries, err := lab.Find(suites, patterns)
+		if err := cmp.Or(err, unusedOption(cmd, entries)); err != nil {
+			return err
+		}
+		switch {
+		case asJSON:
+			return listJSON(cmd.OutOrStdout(), entries)
+		case len(args) > 0:
+			return listRows(cmd.OutOrStdout(), entries)
+		}
+		return listCases(cmd, suites)
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -52,43 +65,255 @@ const patternHelp = `A pattern is a stage or key=value parts or both, joined by 
 hold: {some}, {part}, key=a*,b, key!=c. Of several patterns one must hold. A
 pattern with a colon is a filter in benchstat's syntax: '/key:(a OR b) -/other:c'.`
 
-func listText(w io.Writer, entries []lab.Entry) error {
+// listCases lists the cases of all suites on one page.
+func listCases(cmd *cobra.Command, suites []lab.Suite) error {
+	var b strings.Builder
+	number := 0
+	for i := range suites {
+		s := &suites[i]
+		fmt.Fprintf(&b, "%s\n", ansi.Wordwrap(strings.ToUpper(s.Stage[:1])+s.Stage[1:]+": "+s.Doc, helpWidth, ""))
+		number += len(s.Cases)
+		for _, g := range groupsOf(s) {
+			b.WriteString(g.line())
+		}
+		writeOptions(&b, s.Options, choicesOf(cmd, s))
+	}
+	fmt.Fprintf(&b, "%s. A pattern lists the rows that it names: `%s`.\n", words.Counted(number, "case"), called(cmd.Root().Name(), "postage list KEY=VALUE"))
+	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
+	return err
+}
+
+// A group is cases whose names have the same keys, and values that differ in one key at a time.
+// Keys of options are left out.
+type group struct {
+	keys         []string
+	values       [][]string // of each key
+	fewest, most int        // contenders, without floors and control
+	first        bool       // a first look takes some
+	question     string     // the first case's
+}
+
+// groupsOf are the suite's cases in groups.
+func groupsOf(s *lab.Suite) []*group {
+	var groups []*group
+	for i := range s.Cases {
+		groups = append(groups, groupOf(&s.Cases[i], s.Options))
+	}
+	for merged := true; merged; {
+		merged = false
+		for i := 0; i < len(groups); i++ {
+			for j := i + 1; j < len(groups); j++ {
+				if groups[i].take(groups[j]) {
+					groups = slices.Delete(groups, j, j+1)
+					merged = true
+					j--
+				}
+			}
+		}
+	}
+	return groups
+}
+
+func groupOf(c *lab.Case, options []lab.Option) *group {
+	g := &group{first: c.Headline, question: c.Doc}
+	for _, contender := range c.Contenders {
+		if !contender.Floor {
+			g.fewest++
+		}
+	}
+	g.most = g.fewest
+	names, own := record.KeysOf(c.Name), record.Keys{}
+	for _, key := range names {
+		if !slices.ContainsFunc(options, func(o lab.Option) bool { return o.Name == key.Name }) {
+			own = append(own, key)
+		}
+	}
+	if len(own) == 0 {
+		own = names
+	}
+	for _, key := range own {
+		g.keys = append(g.keys, key.Name)
+		g.values = append(g.values, []string{key.Value})
+	}
+	return g
+}
+
+// slice is the key by which a stage tells its questions apart: no line has several.
+const slice = "slice"
+
+// take adds the cases of another group, if at most one key has other values.
+func (g *group) take(other *group) bool {
+	if !slices.Equal(g.keys, other.keys) {
+		return false
+	}
+	differs := -1
+	for i := range g.values {
+		if slices.Equal(g.values[i], other.values[i]) {
+			continue
+		}
+		if differs >= 0 || g.keys[i] == slice {
+			return false
+		}
+		differs = i
+	}
+	if differs >= 0 {
+		for _, v := range other.values[differs] {
+			if !slices.Contains(g.values[differs], v) {
+				g.values[differs] = append(g.values[differs], v)
+			}
+		}
+	}
+	g.fewest = min(g.fewest, other.fewest)
+	g.most = max(g.most, other.most)
+	g.first = g.first || other.first
+	return true
+}
+
+// line is the group's pattern, how many contenders its cases have, and its question as far as there
+// is room.
+func (g *group) line() string {
+	var parts []string
+	for i, key := range g.keys {
+		parts = append(parts, key+"="+strings.Join(g.values[i], ","))
+	}
+	star := " "
+	if g.first {
+		star = "*"
+	}
+	ways := fmt.Sprint(g.fewest)
+	if g.most > g.fewest {
+		ways += "-" + fmt.Sprint(g.most)
+	}
+	text := fmt.Sprintf("%s %-29s %5s  %s", star, strings.Join(parts, "/"), ways, g.question)
+	return ansi.Truncate(text, helpWidth, "…") + "\n"
+}
+
+// writeOptions writes each option with its values, the chosen ones first.
+func writeOptions(b *strings.Builder, options []lab.Option, choices lab.Choices) {
+	line := ""
+	for i := range options {
+		o := &options[i]
+		chosen := choices[o.Name]
+		if len(chosen) == 0 {
+			chosen = o.Defaults()
+		}
+		text := "--" + o.FlagName() + " " + valuesText(o, chosen)
+		if line != "" && len(line)+len(text) > helpWidth-2 {
+			fmt.Fprintf(b, "%s\n", line)
+			line = ""
+		}
+		line += "  " + text
+		if len(line) > helpWidth {
+			at := strings.LastIndexByte(line[:helpWidth], '|') + 1
+			fmt.Fprintf(b, "%s\n", line[:at])
+			line = "      " + line[at:]
+		}
+	}
+	if line != "" {
+		fmt.Fprintf(b, "%s\n", line)
+	}
+}
+
+// indented wraps a text, with its first line after a title.
+func indented(title, text string) string {
+	space := "\n" + strings.Repeat(" ", len(title))
+	return title + strings.ReplaceAll(ansi.Wordwrap(text, helpWidth-len(title), ""), "\n", space)
+}
+
+// listRows lists rows, below their cases. What all rows of a case have is said once.
+func listRows(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
 	var b strings.Builder
-	for i, e := range entries {
-		if i == 0 || e.Case != entries[i-1].Case {
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(&b, "%s\n  %s\n", e.Case.Name, e.Case.Doc)
+	for first := 0; first < len(entries); {
+		next := first
+		for next < len(entries) && entries[next].Case == entries[first].Case {
+			next++
 		}
-		first := " "
-		if e.FirstLook() {
-			first = "*"
+		if first > 0 {
+			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "  %s %-44s %-9s", first, e.Contender.Name, e.Role)
-		switch {
-		case e.Role == record.RoleControl:
-			fmt.Fprintf(&b, " the baseline again: its ratio must cover 1\n")
-			continue
-		case e.Contender.NotPossible != "":
-			fmt.Fprintf(&b, " not possible: %s\n", e.Contender.NotPossible)
-			continue
-		}
-		if e.Contender.Module != "" {
-			fmt.Fprintf(&b, " %s %s", e.Contender.Module, modules[e.Contender.Module])
-		}
-		b.WriteByte('\n')
-		fmt.Fprintf(&b, "        proof: %s\n", e.Contender.Checks)
-		if s := pairs(e.Contender.Settings); s != "" {
-			fmt.Fprintf(&b, "        settings: %s\n", s)
-		}
-		if s := pairs(e.Contender.Properties); s != "" {
-			fmt.Fprintf(&b, "        properties: %s\n", s)
-		}
+		listCase(&b, entries[first:next], modules)
+		first = next
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func listCase(b *strings.Builder, rows []lab.Entry, modules map[string]string) {
+	c := rows[0].Case
+	fmt.Fprintf(b, "%s\n%s\n", c.Name, indented("  ", c.Doc))
+	checks, settings, properties := alike(rows)
+	if checks != "" {
+		fmt.Fprintf(b, "%s\n", indented("  proof: ", checks))
+	}
+	if len(settings) > 0 {
+		fmt.Fprintf(b, "%s\n", indented("  settings: ", pairs(settings)))
+	}
+	if len(properties) > 0 {
+		fmt.Fprintf(b, "%s\n", indented("  properties: ", pairs(properties)))
+	}
+	for i := range rows {
+		listRow(b, &rows[i], modules, checks, settings, properties)
+	}
+}
+
+// alike is what is to be said once of rows: the commonest proof, and the settings and properties
+// that all of them have.
+func alike(rows []lab.Entry) (checks string, settings, properties map[string]string) {
+	times := map[string]int{}
+	first := true
+	for i := range rows {
+		c := &rows[i].Contender
+		if c.NotPossible != "" || rows[i].Role == record.RoleControl {
+			continue
+		}
+		times[c.Checks]++
+		if times[c.Checks] > times[checks] {
+			checks = c.Checks
+		}
+		if first {
+			settings, properties = maps.Clone(c.Settings), maps.Clone(c.Properties)
+			first = false
+		}
+		maps.DeleteFunc(settings, func(name, value string) bool { return c.Settings[name] != value })
+		maps.DeleteFunc(properties, func(name, value string) bool { return c.Properties[name] != value })
+	}
+	return checks, settings, properties
+}
+
+func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks string, settings, properties map[string]string) {
+	c := &e.Contender
+	star := " "
+	if e.FirstLook() {
+		star = "*"
+	}
+	fmt.Fprintf(b, "%s %-44s %-9s", star, c.Name, e.Role)
+	switch {
+	case e.Role == record.RoleControl:
+		b.WriteString(" the baseline again: its ratio must cover 1\n")
+		return
+	case c.NotPossible != "":
+		fmt.Fprintf(b, " not possible: %s\n", c.NotPossible)
+		return
+	}
+	if c.Module != "" {
+		fmt.Fprintf(b, " %s %s", c.Module, modules[c.Module])
+	}
+	b.WriteByte('\n')
+	if c.Checks != checks {
+		fmt.Fprintf(b, "%s\n", indented("      proof: ", c.Checks))
+	}
+	named := record.KeysOf(c.Name)
+	own := maps.Clone(c.Settings)
+	maps.DeleteFunc(own, func(name, value string) bool { return settings[name] == value || named.Get(name) == value })
+	if len(own) > 0 {
+		fmt.Fprintf(b, "%s\n", indented("      settings: ", pairs(own)))
+	}
+	own = maps.Clone(c.Properties)
+	maps.DeleteFunc(own, func(name, value string) bool { return properties[name] == value })
+	if len(own) > 0 {
+		fmt.Fprintf(b, "%s\n", indented("      properties: ", pairs(own)))
+	}
 }
 
 func pairs(m map[string]string) string {

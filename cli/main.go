@@ -84,7 +84,7 @@ func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: h
 
 // run is the whole program except for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := p.newRoot()
+	root := p.rootFor(args)
 	root.SetArgs(asGoFlags(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -134,6 +134,20 @@ func besides(err error) (others []error) {
 		}
 	}
 	return others
+}
+
+// rootFor is the program's command for these arguments. A process that the program has started has
+// its own command alone: the others, with examples of rows in their help, would take it longer than
+// its own start.
+func (p program) rootFor(args []string) *cobra.Command {
+	for _, started := range []*cobra.Command{p.workerCommand(), p.serveCommand()} {
+		if len(args) > 0 && args[0] == started.Name() {
+			root := &cobra.Command{Use: p.name, SilenceErrors: true, SilenceUsage: true}
+			root.AddCommand(started)
+			return root
+		}
+	}
+	return p.newRoot()
 }
 
 func (p program) newRoot() *cobra.Command {

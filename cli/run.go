@@ -88,10 +88,12 @@ interrupted.`,
 	f.Lookup("resume").Usage += "; repeat the flags or variables that name your own servers"
 	flags.worldFlags.register(cmd)
 	clash := p.addFlags(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
+	options, twice := p.addOptions(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(clash, twice) }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
 		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
+		flagGroup{"Options of the cases: what stands before | holds without the flag", strings.Join(options, " ")},
 		flagGroup{"The record and the output", "out resume json markdown"})
 	return cmd
 }
@@ -101,7 +103,7 @@ func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err
 	}
-	if err := flags.measureFlags.check(cmd, patterns, "cpu", "heap", "gogc"); err != nil {
+	if err := flags.measureFlags.check(cmd, patterns, append([]string{"cpu", "heap", "gogc"}, optionNames(cmd)...)...); err != nil {
 		return err
 	}
 	if !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }) {
@@ -128,7 +130,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 	if flags.list {
 		plan := lab.NewPlan(entries, flags.budget)
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
-		return listText(cmd.OutOrStdout(), entries)
+		return listRows(cmd.OutOrStdout(), entries)
 	}
 	if err := flags.fits(entries); err != nil {
 		return err
@@ -136,9 +138,10 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 	if err := flags.begin(cmd, m, entries, sides, "", record.Run{Patterns: patterns, World: flags.world, GOMAXPROCS: flags.cpu}); err != nil {
 		return err
 	}
-	if !m.resumed {
-		} else if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
-		return err
+	if m.resumed {
+		if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
+			return err
+		}
 	}
 	return m.measure(cmd, lab.Conductor{}, func(whole bool) error {
 		if err := p.printRun(cmd, m.rec, flags, flags.gate && whole); err != nil {
@@ -153,18 +156,17 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 
 // toRun is a run, a new one or one to go on with, and the entries that it may measure.
 func (p program) toRun(cmd *cobra.Command, patterns []string, flags *runFlags) (*measurement, []lab.Entry, error) {
-	all, err := p.entries()
-	if err != nil {
-		return nil, nil, err
-	}
 	if flags.resume != "" {
 		m, err := flags.unfinished(cmd)
-		return m, all, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return m, lab.Entries(lab.WithCases(p.suites, m.rec.Cases())), nil
 	}
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget
 	}
-	entries, err := lab.Select(p.suites, patterns)
+	entries, err := p.selected(cmd, patterns)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,14 +18,6 @@ import (
 	"postage/record"
 )
 
-// entries are the suites' rows. It fails if a suite has a mistake.
-func (p program) entries() ([]lab.Entry, error) {
-	if err := lab.Check(p.suites); err != nil {
-		return nil, fmt.Errorf("these suites cannot be measured: %w", err)
-	}
-	return lab.Entries(p.suites), nil
-}
-
 // addFlags adds the suites' flags to a command's. It is an error if a flag is there already.
 func (p program) addFlags(cmd *cobra.Command) error {
 	var errs []error
@@ -118,10 +110,11 @@ type example struct {
 func (p program) example() example {
 	var first lab.Suite
 	for _, suite := range p.suites {
-		for i, c := range suite.Cases {
+		cases := suite.Made(nil)
+		for i, c := range cases {
 			headline := c.Headline && c.Value != record.ValueWall
 			if first.Cases == nil || headline {
-				first = lab.Suite{Stage: suite.Stage, Cases: suite.Cases[i : i+1]}
+				first = lab.Suite{Stage: suite.Stage, Cases: cases[i : i+1]}
 			}
 			if headline {
 				return exampleOf(first)

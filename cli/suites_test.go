@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"postage/lab"
+	"postage/pgbulk/pgtest"
 	"postage/record"
 	"postage/stage"
 )
@@ -23,11 +28,93 @@ func TestDSNOfNoUse(t *testing.T) {
 	}
 }
 
+// A run on the user's server names its rows by what that is, and measures them: here over TCP, and
+// it waits for the disk.
+func TestDSNNamesRows(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), pgtest.Options{Fsync: true})
+	if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	out := filepath.Join(t.TempDir(), "r.txt")
+	dsn := server.DSN(pgtest.TCP)
+	cmd := exec.Command(built(t), "run", "Store/phase=update/call=unnest", "--rows", "100", "--dsn", dsn, "--budget", "8s", "--precision", "50%", "--out", out)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	rec, err := record.Load(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Rows) < 3 || len(rec.Blocks) == 0 {
+		t.Errorf("%d rows, %d blocks", len(rec.Rows), len(rec.Blocks))
+	}
+	for _, row := range rec.Rows {
+		if !row.OK() || !strings.HasPrefix(row.Name, "Store/peer=postgres/phase=update/rows=100/") || !strings.Contains(row.Name, "/transport=tcp/fsync=on/") {
+			t.Errorf("%s: %s", row.Name, row.Proof)
+		}
+	}
+	code, _, stderr := command("run", "--list", "Store/phase=update", "--dsn", dsn, "--fsync", "off")
+	if code != exitUsage || !strings.Contains(stderr, "fsync=off was asked for, and the server in use has fsync=on") {
+		t.Errorf("exit status %d, %s", code, stderr)
+	}
+}
+
+// An option that no row has, or a value that none allows, is refused; several values are several
+// cases.
+func TestOptions(t *testing.T) {
+	for _, r := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"list Store/peer=sink --rows 100,100000 --size 200B", exitOK, "Store/peer=sink/rows=100000/size=200B/transport=unix"},
+		{"run --list Send/slice=inflight --inflight 64", exitOK, "Send/slice=inflight/tls=on/reuse=yes/inflight=64/conns=64"},
+		{"run --list Apply/op=get --inflight 8 --apiserver kcp", exitOK, "Apply/server=kcp/fsync=off/op=get/kind=configmap/inflight=8"},
+		{"list Store/peer=sink --rows 3", exitUsage, `rows cannot be "3": want 1000, 100, 100000`},
+		{"run --list Store/op=direct --rows 100", exitUsage, "rows=100: none of the rows has it"},
+		{"list Send/inflight=64/conns=64", exitUsage, "hint: give --inflight 64"},
+		{"run --list Route/peer=postgres/codec=pbfast --dsn host=/nonexistent", exitOK, "Route/msgs=1/peer=postgres"},
+		{"run Apply/server=kcp/op=get", exitUsage, "hint: give --apiserver kcp"},
+	} {
+		code, stdout, stderr := command(strings.Fields(r.args)...)
+		if code != r.code || !strings.Contains(stdout+stderr, r.want) {
+			t.Errorf("%s: exit status %d, want %q in\n%s%s", r.args, code, r.want, stdout, stderr)
+		}
+	}
+}
+
+// All cases and options fit on one page.
+func TestListIsOnePage(t *testing.T) {
+	code, stdout, stderr := command("list")
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	if code != exitOK || len(lines) > 60 {
+		t.Errorf("exit status %d, %d lines: %s", code, len(lines), stderr)
+	}
+	for _, line := range lines {
+		if n := ansi.StringWidth(line); n > helpWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, want := range []string{"op=direct", "--rows 1000|100|100000", "--loss 0%,2%|0.5%|5%", "op=crud/limiter=default"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+}
+
 // The run's services go to the server that --dsn names, and to no other. The value is not printed,
 // because it may have a password in it.
 func TestDSNReachesServices(t *testing.T) {
 	p := program{"postage", stage.Suites()}
-	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/rows=100"})
+	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/phase=insert"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,14 @@ type Suite struct {
 	Stage string // "encode": what the JSON calls the stage; row names begin with it, capitalised
 	Doc   string // the question the stage answers, one sentence
 	Cases []Case
+	// Options are settings that refine the cases. With Make they take the place of Cases: it makes
+	// the cases for one value of each option, whenever they are needed. Both are optional.
+	Options []Option
+	Make    func(Settings) []Case
+	// Server says what the server is that the user has named, as values of options: of a database
+	// over TCP, "transport" is "tcp". Rows on it are named by that. If none is named there are no
+	// values. Optional.
+	Server func(context.Context) (Settings, error)
 	// Figures describe the stage's figures, for reports and costs. Optional.
 	Figures cost.Figures
 

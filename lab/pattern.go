@@ -35,6 +35,16 @@ func wrongPattern(pattern, reason, hint string) error {
 // "codec!=gob". A pattern with a colon in it is a filter in the syntax of
 // golang.org/x/perf/benchproc: "/codec:(polyglot OR protobuf) -/op:encode".
 func Match(entries []Entry, patterns []string) ([]Entry, error) {
+	return match(nil, entries, patterns)
+}
+
+// Find returns the suites' entries that match. The error for a pattern that asks for another value
+// of an option says which flag to give.
+func Find(suites []Suite, patterns []string) ([]Entry, error) {
+	return match(suites, Entries(suites), patterns)
+}
+
+func match(suites []Suite, entries []Entry, patterns []string) ([]Entry, error) {
 	if len(patterns) == 0 {
 		return entries, nil
 	}
@@ -51,7 +61,7 @@ func Match(entries []Entry, patterns []string) ([]Entry, error) {
 			}
 		}
 		if !some {
-			return nil, unmatched(entries, pattern)
+			return nil, unmatched(suites, entries, pattern)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !matched[e.Row()] }), nil
@@ -102,7 +112,10 @@ func glob(s string) string {
 }
 
 // unmatched explains why a pattern matches nothing and names what comes near.
-func unmatched(entries []Entry, pattern string) error {
+func unmatched(suites []Suite, entries []Entry, pattern string) error {
+	if flags := missingOptions(suites, pattern); flags != "" {
+		return wrongPattern(pattern, "no row has all of its parts", "give "+flags)
+	}
 	known := vocabulary(entries)
 	parts := strings.Split(strings.Trim(pattern, "/"), "/")
 	if strings.Contains(pattern, ":") {
@@ -180,7 +193,7 @@ func Select(suites []Suite, patterns []string) ([]Entry, error) {
 	if slices.Contains(patterns, All) {
 		return entries, nil
 	}
-	matched, err := Match(entries, patterns)
+	matched, err := match(suites, entries, patterns)
 	if err != nil {
 		return nil, err
 	}

@@ -45,19 +45,25 @@ func (e *Entry) FirstLook() bool {
 func Entries(suites []Suite) []Entry {
 	var entries []Entry
 	for s := range suites {
-		for c := range suites[s].Cases {
-			entries = append(entries, suites[s].Cases[c].entries(suites[s].Stage)...)
+		cases := suites[s].cases()
+		for c := range cases {
+			entries = append(entries, cases[c].entries(suites[s].Stage)...)
 		}
 	}
 	return entries
 }
 
-// entry finds a row, as each process does that is to measure one: to make all takes it 20 ms.
+// entry finds a row, as each process does that is to measure one. Of suites with options it makes
+// the cases with the settings that the row's name has.
 func entry(suites []Suite, row string) (Entry, bool) {
 	for _, s := range suites {
-		for i := range s.Cases {
-			if strings.HasPrefix(row, s.Cases[i].Name+"/") {
-				for _, e := range s.Cases[i].entries(s.Stage) {
+		cases := s.Cases
+		if s.Make != nil && s.has(row) {
+			cases = s.Made(s.choicesOf([]string{row}))
+		}
+		for i := range cases {
+			if strings.HasPrefix(row, cases[i].Name+"/") {
+				for _, e := range cases[i].entries(s.Stage) {
 					if e.Row() == row {
 						return e, true
 					}
@@ -66,6 +72,14 @@ func entry(suites []Suite, row string) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// cases are those that a run has made of the suite, or else those of its default settings.
+func (s *Suite) cases() []Case {
+	if s.Cases == nil {
+		return s.Made(nil)
+	}
+	return s.Cases
 }
 
 func (c *Case) entries(stage string) []Entry {
@@ -99,8 +113,12 @@ var (
 func Check(suites []Suite) error {
 	seen := map[string]bool{}
 	for _, suite := range suites {
-		for i := range suite.Cases {
-			c := &suite.Cases[i]
+		if err := suite.checkOptions(); err != nil {
+			return err
+		}
+		cases := suite.cases()
+		for i := range cases {
+			c := &cases[i]
 			stage, parts, _ := strings.Cut(c.Name, "/")
 			if !strings.EqualFold(stage, suite.Stage) || stage == suite.Stage {
 				return fmt.Errorf("case %s: does not begin with the stage %q, capitalised", c.Name, suite.Stage)

@@ -27,7 +27,8 @@ type Running struct {
 
 // StartServices starts the services that the entries' rows need, and returns what to tell
 // workers and what stops them all. Rows whose service does not start are marked in the
-// record as not measured, those that it cannot serve as not possible, with the reason.
+// record as not measured. Those that a service cannot serve are marked as not possible, with the
+// reason, even if the budget has no room for them.
 func StartServices(ctx context.Context, entries []Entry, rec *record.Record, log io.Writer) (environment []string, stop func() error) {
 	type outcome struct {
 		running *Running
@@ -40,18 +41,23 @@ func StartServices(ctx context.Context, entries []Entry, rec *record.Record, log
 		if service == nil || row == nil || !row.OK() {
 			continue
 		}
-		o, ok := started[service]
-		if !ok {
-			o.running, o.err = service.Start(ctx, log)
-			started[service] = o
-			if o.err == nil {
-				environment = append(environment, o.running.Environment...)
-				stops = append(stops, o.running.Stop)
-			}
+		if _, ok := started[service]; ok {
+			continue
 		}
-		if o.err != nil {
+		running, err := service.Start(ctx, log)
+		started[service] = outcome{running, err}
+		if err == nil {
+			environment = append(environment, running.Environment...)
+			stops = append(stops, running.Stop)
+		}
+	}
+	for _, e := range entries {
+		o, row := started[e.Case.Service], rec.Row(e.Row())
+		switch {
+		case row == nil || row.Proof.Is(record.ProofNotPossible):
+		case o.err != nil && row.OK():
 			row.Proof = record.ProofNotMeasured.Because(oneLine(o.err))
-		} else if o.running.Serves != nil {
+		case o.running != nil && o.running.Serves != nil:
 			if err := o.running.Serves(e.Case, &e.Contender); err != nil {
 				row.Proof = record.ProofNotPossible.Because(oneLine(err))
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"postage/lab"
@@ -18,7 +19,7 @@ func TestStartServices(t *testing.T) {
 		return &lab.Running{
 			Environment: []string{"UP=1"},
 			Serves: func(c *lab.Case, _ *lab.Contender) error {
-				if c.Name == "X/a=refused" {
+				if strings.HasPrefix(c.Name, "X/a=refused") {
 					return errors.New("the server has no lz4")
 				}
 				return nil
@@ -35,10 +36,10 @@ func TestStartServices(t *testing.T) {
 	}}
 	var entries []lab.Entry
 	rec := &record.Record{}
-	for name, service := range map[string]*lab.Service{"X/a=plain": nil, "X/a=served": up, "X/a=again": up, "X/a=refused": up, "X/a=down": down, "X/a=left": unused} {
+	for name, service := range map[string]*lab.Service{"X/a=plain": nil, "X/a=served": up, "X/a=again": up, "X/a=refused": up, "X/a=refused/b=left": up, "X/a=down": down, "X/a=left": unused} {
 		e := lab.Entry{Case: &lab.Case{Name: name, Service: service}, Contender: lab.Contender{Name: "lib=x"}}
 		row := record.Row{Name: e.Row(), Proof: record.ProofOK}
-		if service == unused {
+		if service == unused || strings.HasSuffix(name, "=left") {
 			row.Proof = record.ProofNotMeasured + "the budget is too small"
 		}
 		entries, rec.Rows = append(entries, e), append(rec.Rows, row)
@@ -49,8 +50,9 @@ func TestStartServices(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"X/a=plain": "ok", "X/a=served": "ok", "X/a=again": "ok", "X/a=left": "not measured: the budget is too small",
-		"X/a=refused": "not possible: the server has no lz4",
-		"X/a=down":    "not measured: none on this machine; hint: install it",
+		"X/a=refused":        "not possible: the server has no lz4",
+		"X/a=refused/b=left": "not possible: the server has no lz4",
+		"X/a=down":           "not measured: none on this machine; hint: install it",
 	} {
 		if got := rec.Row(name + "/lib=x").Proof; string(got) != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -14,9 +14,10 @@ import (
 // Suites returns the suites of all stages: the whole way first, then in the order in which a
 // message passes them.
 func Suites() []lab.Suite {
-	stored, sent := store.Suite(), send.Suite()
+	stored, database := store.SuiteAndServer()
+	sent := send.Suite()
 	return []lab.Suite{
-		route.Suite(encode.Orders(), stored, sent),
+		route.Suite(encode.Orders(), database, stored, sent),
 		encode.Suite(),
 		seal.Suite(),
 		sent,

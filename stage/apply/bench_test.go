@@ -12,9 +12,9 @@ import (
 // BenchmarkApply leaves out what `go test` cannot measure: deleting, which needs as many objects
 // made beforehand, untimed, as a batch has operations.
 func BenchmarkApply(b *testing.B) {
-	cases := slices.DeleteFunc(Suite().Cases, func(c lab.Case) bool {
+	cases := slices.DeleteFunc(everyCase(testServer()), func(c lab.Case) bool {
 		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || strings.Contains(c.Name, "/op=delete/") ||
-			!strings.Contains(c.Name, "/server="+string(testServer())+"/") || ofOtherServer(c.Name))
+			ofOtherServer(c.Name))
 	})
 	if shared == nil {
 		b.Logf("what needs a server is left out: %s is not built", testServer())
@@ -24,5 +24,5 @@ func BenchmarkApply(b *testing.B) {
 
 // ofOtherServer reports whether a case needs a server that the tests do not start.
 func ofOtherServer(name string) bool {
-	return strings.Contains(name, "/fsync=on/") || strings.Contains(name, "/objects=")
+	return strings.Contains(name, "/fsync=on/")
 }

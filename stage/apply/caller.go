@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"postage/internal/service/greeter/wire"
@@ -22,8 +21,6 @@ type caller interface {
 	// list fails unless there are exactly want objects.
 	list(l *lane, want int) error
 	delete(l *lane, name string) error
-	// fill reads all of the worker's objects, as of one moment.
-	fill(l *lane) error
 	// follow opens a watch on the worker's objects and waits for one event for each of them.
 	follow(objects int) error
 	// seen waits until the watch has reported the change.
@@ -62,21 +59,12 @@ func (c *throughClient) get(l *lane, name string) (err error) {
 }
 
 func (c *throughClient) update(l *lane, name, change string) (err error) {
-	in := c.in
-	switch {
-	case in.op.name == "apply":
-		l.last, err = c.apply(in.ctx, &in.media, in.object(name, change))
-	case in.op.name == "mergepatch":
-		body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, changeKey, change)
-		l.last, err = c.client.patch(in.ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
-	default:
-		o := in.object(name, change)
-		if in.kind.custom {
-			o.SetResourceVersion(in.version(name))
-		}
-		if l.last, err = c.client.update(in.ctx, o); err == nil {
-			in.setVersion(name, l.last.GetResourceVersion())
-		}
+	o := c.in.object(name, change)
+	if c.in.kind.custom {
+		o.SetResourceVersion(c.in.version(name))
+	}
+	if l.last, err = c.client.update(c.in.ctx, o); err == nil {
+		c.in.setVersion(name, l.last.GetResourceVersion())
 	}
 	return err
 }

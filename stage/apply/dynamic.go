@@ -12,11 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 )
 
 // untyped is the object as client-go's dynamic client sends it: maps. What the maps of all objects
@@ -74,17 +72,6 @@ func (u untypedResource) list(ctx context.Context, selector string) ([]object, e
 
 func (u untypedResource) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return u.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
-}
-
-func (u untypedResource) reflected() *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return u.api.List(ctx, o) },
-		WatchFuncWithContext: u.api.Watch,
-	}
-}
-
-func (u untypedResource) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {
-	return u.api.Patch(ctx, name, pt, body, options)
 }
 
 func (u untypedResource) delete(ctx context.Context, name string) error {

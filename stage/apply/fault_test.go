@@ -69,7 +69,7 @@ func TestProofReadsBodies(t *testing.T) {
 	m := byName("cbor")
 	ok := exchange{method: "POST", path: "/", status: 201, sent: m.contentType, accepts: m.contentType, received: m.contentType,
 		request: []byte("\xd9\xd9\xf7\xa1"), response: []byte("\xd9\xd9\xf7\xa1")}
-	if err := ok.check(&m, m.contentType); err != nil {
+	if err := ok.check(&m); err != nil {
 		t.Error(err)
 	}
 	for reason, change := range map[string]func(*exchange){
@@ -82,7 +82,7 @@ func TestProofReadsBodies(t *testing.T) {
 	} {
 		e := exchange{method: ok.method, path: ok.path, status: ok.status, sent: ok.sent, accepts: ok.accepts, received: ok.received, request: ok.request, response: ok.response}
 		change(&e)
-		wantError(t, e.check(&m, m.contentType), reason)
+		wantError(t, e.check(&m), reason)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestProofWantsTheMistake(t *testing.T) {
 // sent JSON.
 func TestClientGoDefault(t *testing.T) {
 	needServer(t)
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func another(t *testing.T, o apiserver.Options) (*apiserver.Server, *lab.Running
 			t.Error(err)
 		}
 	})
-	running, err := running(t.Context(), s, &spec{server: o.Kind})
+	running, err := running(t.Context(), s, variable(o.Kind, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestServerWithoutCBOR(t *testing.T) {
 // userConfig writes a kubeconfig with which the tests' server is the cluster of another user.
 func userConfig(t *testing.T, impersonate string) string {
 	t.Helper()
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestClusterOfTheUsers(t *testing.T) {
 	for _, v := range running.Environment {
 		name, value, _ := strings.Cut(v, "=")
 		t.Setenv(name, value)
-		if name == variable(apiserver.User, false, 0) {
+		if name == variable(apiserver.User, false) {
 			if err := json.Unmarshal([]byte(value), &r); err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +370,7 @@ func TestNoPermission(t *testing.T) {
 
 	// A user who may do everything except create ClusterRoles.
 	limited := "limited-" + filepath.Base(t.TempDir())
-	r, err := reachOf(testServer(), false, 0)
+	r, err := reachOf(testServer(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,23 +8,23 @@ import (
 // figures describe the stage's figures.
 func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
-// kindNames and opNames are what a person calls the objects and what is done to them, as kubectl
-// does: "ConfigMap created".
+// spokenKinds and spokenOps are what a person calls the objects and what is done to them, as
+// kubectl does: "ConfigMap created".
 var (
-	kindNames = map[string]string{
+	spokenKinds = map[string]string{
 		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "deployment": "Deployment", "release": "Release", "podlist500": "500 Pods",
 		"configmap1MB": "1 MB ConfigMap", "releaselist500": "500 Releases",
 	}
-	opNames = map[string]string{
-		crud: " made and gone", "create": " created", "get": " read", "update": " updated", "change": " changed", "delete": " deleted", "watch": " watched",
-		"list100": "s listed", "list500": "s listed", "fill": "s cached", "encode": " encoded", "decode": " decoded",
+	spokenOps = map[string]string{
+		crud: " made and gone", "create": " created", "get": " read", "update": " updated", "delete": " deleted", "watch": " watched",
+		"list100": "s listed", "list500": "s listed", "encode": " encoded", "decode": " decoded",
 	}
 )
 
 // spoken is a case as a person says it, of objects that have a name for that.
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
-	kind, op := kindNames[keys.Get("kind")], opNames[keys.Get("op")+keys.Get("serialize")]
+	kind, op := spokenKinds[keys.Get("kind")], spokenOps[keys.Get("op")+keys.Get("serialize")]
 	if kind == "" || op == "" {
 		return ""
 	}

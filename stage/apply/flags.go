@@ -1,50 +1,34 @@
 package apply
 
 import (
+	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strings"
 
 	"postage/internal/service/apiserver"
 	"postage/lab"
+	"postage/record"
 )
 
-// serverFlags select the API server of a run.
+// serverFlags name the user's cluster.
 type serverFlags struct {
-	kind, kubeconfig, context string
-	built                     func(apiserver.Kind) bool // apiserver.Built where nil
+	kubeconfig, context string
+	built               func(apiserver.Kind) bool // apiserver.Built where nil
 }
 
 func (f *serverFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.kind, "apiserver", "", "the API `server` of the stage apply: generic (default), kcp or kubernetes, which are built the first time")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for --apiserver user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
 	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
 }
 
-func (f *serverFlags) check() error {
-	switch {
-	case f.kind != "" && f.kubeconfig != "":
-		return &lab.Hinted{Err: fmt.Errorf("--apiserver %s and --kubeconfig name two servers", f.kind), Hint: "leave out one of the two"}
-	case f.context != "" && f.kubeconfig == "":
-		return &lab.Hinted{Err: fmt.Errorf("--context %s needs a kubeconfig", f.context), Hint: "name its file with --kubeconfig"}
-	case f.kind != "" && !slices.Contains([]apiserver.Kind{apiserver.Generic, apiserver.KCP, apiserver.Kubernetes}, apiserver.Kind(f.kind)):
-		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic, kcp or kubernetes; --kubeconfig measures on your own cluster"}
+// server is the user's if a flag names a cluster.
+func (f *serverFlags) server(context.Context) (lab.Settings, error) {
+	if f.kubeconfig == "" {
+		return nil, nil
 	}
-	return nil
-}
-
-// server returns the kind of server that is asked for, by default generic.
-func (f *serverFlags) server() apiserver.Kind {
-	switch {
-	case f.kubeconfig != "":
-		return apiserver.User
-	case f.kind != "":
-		return apiserver.Kind(f.kind)
-	}
-	return apiserver.Generic
+	return lab.Settings{"server": string(apiserver.User)}, nil
 }
 
 // cluster returns the user's cluster: without a flag, the one that POSTAGE_KUBECONFIG and
@@ -56,42 +40,26 @@ func (f *serverFlags) cluster() (kubeconfig, context string) {
 	return os.Getenv("POSTAGE_KUBECONFIG"), os.Getenv("POSTAGE_CONTEXT")
 }
 
-// serverPart is the server's key in the names of cases on an API server.
-const serverPart = "/server="
-
-// namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in
-// benchstat's syntax.
-var namesServer = regexp.MustCompile(`(^|[^a-z])server(!?=|:)`)
-
-// choose leaves out the cases of API servers that are not asked for. A pattern that names a server
-// asks for it.
+// choose leaves the API server out of a first look if it is not built: building it would take
+// longer than the first look.
 func (f *serverFlags) choose(c *lab.Choice) error {
-	if err := f.check(); err != nil || c.Resumed {
-		return err
+	if f.context != "" && f.kubeconfig == "" {
+		return &lab.Hinted{Err: errors.New("--context " + f.context + " needs a kubeconfig"), Hint: "name its file with --kubeconfig"}
 	}
-	served := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
+	if c.Resumed || len(c.Patterns) > 0 {
+		return nil
+	}
 	built := f.built
 	if built == nil {
 		built = apiserver.Built
 	}
-	if len(c.Entries) > 0 && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
-		// Building it would take longer than the first look.
-		c.Entries = slices.DeleteFunc(c.Entries, served)
+	unbuilt := func(e lab.Entry) bool {
+		server := apiserver.Kind(record.KeysOf(e.Case.Name).Get("server"))
+		return server != "" && server != apiserver.User && !built(server)
+	}
+	if slices.ContainsFunc(c.Entries, unbuilt) {
+		c.Entries = slices.DeleteFunc(c.Entries, unbuilt)
 		c.Note = "apply: the serializers alone, because its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
-		return nil
-	}
-	if f.kind == "" && f.kubeconfig == "" && slices.ContainsFunc(c.Patterns, namesServer.MatchString) {
-		return nil
-	}
-	mine := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart+string(f.server())+"/") }
-	asked := slices.ContainsFunc(c.Entries, served)
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return served(e) && !mine(e) })
-	switch {
-	case !asked || slices.ContainsFunc(c.Entries, mine):
-	case len(c.Patterns) == 0:
-		c.Note = fmt.Sprintf("the first look has no row of the API server %s: `postage run apply` with this flag measures them", f.server())
-	case len(c.Entries) == 0:
-		return fmt.Errorf("the patterns match only rows of other API servers than %s, which the flags ask for", f.server())
 	}
 	return nil
 }

@@ -9,86 +9,50 @@ import (
 	"postage/lab"
 )
 
-// A pattern that names a server, in any form, asks for the rows that it matches. Other patterns get
-// the default server's.
-func TestServersNamed(t *testing.T) {
-	for pattern, want := range map[string][]string{
-		"Apply/op=get/kind=configmap":                 {"generic"},
-		"Apply/server=kcp/op=get/kind=configmap":      {"kcp"},
-		"server=kcp,user/op=get/kind=configmap":       {"kcp", "user"},
-		"Apply/op=get/kind=configmap/server!=generic": {"kcp", "kubernetes", "user"},
-		"/server:kcp":          {"kcp"},
-		"/op:get -/server:kcp": {"generic", "kubernetes", "user"},
-	} {
-		suite := Suite()
-		entries, err := lab.Select([]lab.Suite{suite}, []string{pattern})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &lab.Choice{Entries: entries, Patterns: []string{pattern}}
-		if err := suite.Choose(c); err != nil {
-			t.Errorf("%s: %v", pattern, err)
-		}
-		var servers []string
-		for _, e := range c.Entries {
-			_, name, named := strings.Cut(e.Case.Name, serverPart)
-			name, _, _ = strings.Cut(name, "/")
-			if named && !slices.Contains(servers, name) {
-				servers = append(servers, name)
-			}
-		}
-		slices.Sort(servers)
-		if !slices.Equal(servers, want) {
-			t.Errorf("%s: %q, want %q", pattern, servers, want)
-		}
-	}
-}
-
-// A first look has only the serializers if the server is not built. Asking for the server by name
+// A first look has only the serializers if the server is not built. Asking for the stage by name
 // builds it.
 func TestFirstLookWithoutServer(t *testing.T) {
 	none := func(apiserver.Kind) bool { return false }
 	generic := func(k apiserver.Kind) bool { return k == apiserver.Generic }
 	for _, r := range []struct {
 		name     string
-		flags    serverFlags
+		server   apiserver.Kind
 		patterns []string
 		built    func(apiserver.Kind) bool
 		resumed  bool
 		left     bool
 	}{
-		{"not built", serverFlags{}, nil, none, false, true},
-		{"built", serverFlags{}, nil, generic, false, false},
-		{"another is built", serverFlags{kind: "kcp"}, nil, generic, false, true},
-		{"by name", serverFlags{}, []string{"apply"}, none, false, false},
-		{"gone on with", serverFlags{}, nil, none, true, false},
+		{"not built", apiserver.Generic, nil, none, false, true},
+		{"built", apiserver.Generic, nil, generic, false, false},
+		{"another is built", apiserver.KCP, nil, generic, false, true},
+		{"the user's", apiserver.User, nil, none, false, false},
+		{"by name", apiserver.Generic, []string{"apply"}, none, false, false},
+		{"gone on with", apiserver.Generic, nil, none, true, false},
 	} {
-		entries, err := lab.Select([]lab.Suite{Suite()}, r.patterns)
+		suite := Suite()
+		suite.Cases = suite.Made(lab.Choices{"server": {string(r.server)}})
+		entries, err := lab.Select([]lab.Suite{suite}, r.patterns)
 		if err != nil || len(entries) == 0 {
 			t.Fatalf("%d rows, %v", len(entries), err)
 		}
-		r.flags.built = r.built
 		c := &lab.Choice{Entries: entries, Patterns: r.patterns, Resumed: r.resumed}
-		if err := r.flags.choose(c); err != nil {
+		flags := serverFlags{built: r.built}
+		if err := flags.choose(c); err != nil {
 			t.Error(err)
 		}
-		onServer := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
+		onServer := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, "/server=") }
 		if len(c.Entries) == 0 || slices.ContainsFunc(c.Entries, onServer) == r.left || (c.Note != "") != r.left {
 			t.Errorf("%s: %d rows are left, and it says %q", r.name, len(c.Entries), c.Note)
 		}
 	}
 }
 
-// A first look on another server says that it has no rows there, and has only the serializers.
-func TestFirstLookOfAnotherServer(t *testing.T) {
-	entries, err := lab.Select([]lab.Suite{Suite()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &lab.Choice{Entries: entries}
-	f := serverFlags{kubeconfig: "x"}
-	onServer := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
-	if err := f.choose(c); err != nil || slices.ContainsFunc(c.Entries, onServer) || !strings.Contains(c.Note, "the first look has no row of the API server user") {
-		t.Errorf("%d rows, %q, %v", len(c.Entries), c.Note, err)
+// With --kubeconfig the rows are those of the user's cluster.
+func TestNamedByTheServer(t *testing.T) {
+	for kubeconfig, want := range map[string]string{"": "", "x": "user"} {
+		flags := serverFlags{kubeconfig: kubeconfig}
+		if is, err := flags.server(t.Context()); err != nil || is["server"] != want {
+			t.Errorf("--kubeconfig %q: %v, %v", kubeconfig, is, err)
+		}
 	}
 }

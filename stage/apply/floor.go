@@ -170,13 +170,6 @@ func (c *prebuilt) checkList(seen []*exchange) error {
 	return nil
 }
 
-// fill reads the list that a reflector would read, not compressed.
-func (c *prebuilt) fill(*lane) error {
-	version, match := c.in.madeBy()
-	query := url.Values{"resourceVersion": {version}, "resourceVersionMatch": {string(match)}, "labelSelector": {c.in.selector()}}
-	return c.send(http.MethodGet, c.collection+"?"+query.Encode(), nil)
-}
-
 func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
 }

@@ -14,12 +14,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"postage/internal/proc"
 	"postage/internal/service/apiserver"
 	"postage/lab"
-	"postage/record"
 )
 
 // patience is how long an event of a watch may take before it counts as lost. Requests have no such
@@ -34,8 +32,6 @@ type spec struct {
 	op       op
 	kind     kind
 	inflight int
-	stock    int  // how many objects the server has from its start
-	plain    bool // a cache is filled by a list and a watch, in place of a WatchList
 }
 
 // instance is an open contender in a case.
@@ -50,20 +46,17 @@ type instance struct {
 	*lab.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
 	names
-	last  int // the size of the last batch
-	peaks peaks
+	last int // the size of the last batch
 }
 
 // names are those of a worker's objects, and its own.
 type names struct {
-	worker string // label workerKey of every object
-	serial atomic.Int64
-	mu     sync.Mutex
-	ready  []string // of objects that exist for the operation
-	// versions are the resource versions of objects, by name, and newest is the highest of them.
-	versions map[string]string
-	newest   uint64
-	loose    []string // of objects that operations may have left behind
+	worker   string // label workerKey of every object
+	serial   atomic.Int64
+	mu       sync.Mutex
+	ready    []string          // of objects that exist for the operation
+	versions map[string]string // resource versions of objects, by name
+	loose    []string          // of objects that operations may have left behind
 }
 
 // workerKey is the label that distinguishes a worker's objects from another's.
@@ -77,7 +70,6 @@ type lane struct {
 	changes int
 	last    object   // the last response
 	all     []object // as a list
-	cache   cache.Store
 }
 
 var (
@@ -91,7 +83,7 @@ var (
 
 // newInstance opens a contender. open makes its caller.
 func newInstance(ctx context.Context, s spec, m media, open func(*instance) (caller, error)) (*instance, error) {
-	r, err := reachOf(s.server, s.fsync, s.stock)
+	r, err := reachOf(s.server, s.fsync)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +117,12 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 		in.lanes[i] = lane{in: in, next: i, step: in.inflight}
 	}
 	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
-	if err := in.fill(max(in.op.objects, in.stock)); err != nil {
+	if err := in.fill(in.op.objects); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
-	if in.op.name != "fill" { // whose connection is made before each batch
-		// The first request makes the connection. Several at a time would make several connections.
-		if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
-			return fmt.Errorf("first request: %w", err)
-		}
+	// The first request makes the connection. Several at a time would make several connections.
+	if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
+		return fmt.Errorf("first request: %w", err)
 	}
 	in.caller.tap().on.Store(true) // until the proof is done
 	if in.op.name == "watch" {
@@ -228,13 +218,7 @@ func (in *instance) fill(want int) (err error) {
 		}
 	}
 	return eachOf(names, func(name string) error {
-		o, err := in.objectOf(in.typed(), name, firstChange), error(nil)
-		if in.op.name == "apply" { // who applies is then the only manager, as usual
-			json := byName("json")
-			o, err = in.control.apply(in.ctx, &json, o)
-		} else {
-			o, err = in.control.create(in.ctx, o, metav1.CreateOptions{})
-		}
+		o, err := in.control.create(in.ctx, in.objectOf(in.typed(), name, firstChange), metav1.CreateOptions{})
 		if in.op.shared && apierrors.IsAlreadyExists(err) {
 			return nil // another worker was faster
 		}
@@ -248,9 +232,6 @@ func (in *instance) fill(want int) (err error) {
 // absent returns the names of shared objects that the server does not have. All workers give them
 // the same names.
 func (in *instance) absent(names []string) ([]string, error) {
-	if _, err := in.control.get(in.ctx, names[len(names)-1]); in.stock > 0 && err == nil {
-		return nil, nil // made when the server was started, the last of them last
-	}
 	there, err := in.control.list(in.ctx, in.selector())
 	if err != nil {
 		return nil, err
@@ -275,16 +256,6 @@ func (n *names) setVersion(name, version string) {
 		n.versions = map[string]string{}
 	}
 	n.versions[name] = version
-	number, _ := strconv.ParseUint(version, 10, 64)
-	n.newest = max(n.newest, number)
-}
-
-// madeBy is a version by which all objects were made. A list of the server's cache that is not
-// older has them all; one of version 0, which a reflector reads, may lack the last of them.
-func (n *names) madeBy() (string, metav1.ResourceVersionMatch) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strconv.FormatUint(n.newest, 10), metav1.ResourceVersionMatchNotOlderThan
 }
 
 // sweep deletes what operations have left behind.
@@ -332,28 +303,12 @@ func (in *instance) Prepare() error {
 	if err := in.sweep(); err != nil {
 		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
 	}
-	switch in.op.name {
-	case "delete":
+	if in.op.name == "delete" {
 		if err := in.fill(max(stock, 2*in.last)); err != nil {
 			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
 		}
-	case "fill":
-		if err := in.connect(); err != nil {
-			return fmt.Errorf("apply: connect: %w", in.explain(err))
-		}
 	}
 	return nil
-}
-
-// connect makes a small request. A new connection is made for it if the server has closed the one
-// that there was, as that was idle while the others filled their caches.
-func (in *instance) connect() error {
-	if c, ok := in.caller.(*prebuilt); ok {
-		if err := c.raw.renew(in.ctx); err != nil {
-			return err
-		}
-	}
-	return in.caller.get(&in.lanes[0], in.ready[0])
 }
 
 // Run does n operations, as many at a time as there are lanes.
@@ -368,18 +323,14 @@ func (in *instance) Run(n int) error {
 // MinOps returns how many operations a batch should have at least. With only a few for each lane,
 // some lanes would be idle for much of the batch.
 func (in *instance) MinOps() int {
-	if len(in.lanes) == 1 || in.op.name == "fill" {
-		return len(in.lanes)
+	if len(in.lanes) == 1 {
+		return 1
 	}
 	return 4 * len(in.lanes)
 }
 
-// Metrics returns the server's memory after the proof, if it is known; of filling a cache, the
-// peaks of the server's and of this process's memory.
+// Metrics returns the server's memory after the proof, if it is known.
 func (in *instance) Metrics() map[string]float64 {
-	if in.peaks.server > 0 {
-		return map[string]float64{"server-peak-rss-B": float64(in.peaks.server), record.PeakMemory: float64(in.peaks.client)}
-	}
 	if in.reach.PID != 0 {
 		if n, err := proc.MemoryOf(in.reach.PID); err == nil {
 			return map[string]float64{"server-rss-B": float64(n)}

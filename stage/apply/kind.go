@@ -11,9 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"postage/internal/kube"
 )
@@ -44,9 +42,6 @@ type resource interface {
 	update(ctx context.Context, o object) (object, error)
 	list(ctx context.Context, selector string) ([]object, error)
 	watch(ctx context.Context, selector string) (watch.Interface, error)
-	// reflected is how client-go's caches read the objects.
-	reflected() *cache.ListWatch
-	patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error)
 	delete(ctx context.Context, name string) error
 }
 
@@ -55,7 +50,7 @@ func kinds() []kind {
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, ops: all, make: configMap,
 			open: typedClient(kube.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
-		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: all, make: clusterRole,
+		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: []string{crud}, make: clusterRole,
 			open: typedClient(kube.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
 		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, ops: all, make: deployment,
 			open: typedClient(kube.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
@@ -116,17 +111,6 @@ func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error
 
 func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
 	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
-}
-
-func (t typed[T, L]) reflected() *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return t.api.List(ctx, o) },
-		WatchFuncWithContext: t.api.Watch,
-	}
-}
-
-func (t typed[T, L]) patch(ctx context.Context, name string, pt types.PatchType, body []byte, options metav1.PatchOptions) (object, error) {
-	return t.api.Patch(ctx, name, pt, body, options)
 }
 
 func (t typed[T, L]) delete(ctx context.Context, name string) error {

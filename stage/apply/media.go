@@ -5,7 +5,6 @@ import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // media is a content type in which Kubernetes objects are sent.
@@ -14,10 +13,8 @@ type media struct {
 	contentType string
 	// stream is the content type of a watch's events.
 	stream string
-	// applies is the content type of a server-side apply, "" for a media type that has none.
-	applies types.PatchType
-	module  string // that does the encoding
-	begins  func(text []byte) bool
+	module string // that does the encoding
+	begins func(text []byte) bool
 }
 
 // The bytes with which objects begin. CBOR's are the tag for self-described data (RFC 8949, section
@@ -32,13 +29,13 @@ var yamlKey = regexp.MustCompile(`^[A-Za-z]+:[ \n]`)
 
 func medias() []media {
 	return []media{
-		{"json", runtime.ContentTypeJSON, runtime.ContentTypeJSON, types.ApplyYAMLPatchType, "k8s.io/apimachinery",
+		{"json", runtime.ContentTypeJSON, runtime.ContentTypeJSON, "k8s.io/apimachinery",
 			func(text []byte) bool { return bytes.HasPrefix(text, []byte("{")) }},
-		{"yaml", runtime.ContentTypeYAML, "", "", "k8s.io/apimachinery",
+		{"yaml", runtime.ContentTypeYAML, "", "k8s.io/apimachinery",
 			yamlKey.Match},
-		{"protobuf", runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf, "", "k8s.io/apimachinery",
+		{"protobuf", runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf, "k8s.io/apimachinery",
 			func(text []byte) bool { return bytes.HasPrefix(text, protobufMagic) }},
-		{"cbor", runtime.ContentTypeCBOR, runtime.ContentTypeCBORSequence, types.ApplyCBORPatchType, "github.com/fxamacker/cbor/v2",
+		{"cbor", runtime.ContentTypeCBOR, runtime.ContentTypeCBORSequence, "github.com/fxamacker/cbor/v2",
 			func(text []byte) bool { return bytes.HasPrefix(text, cborMagic) }},
 	}
 }

@@ -17,6 +17,8 @@ type op struct {
 	// shared objects are made once on a server, by the first worker that needs them. They are not
 	// removed before the server or the namespace is.
 	shared bool
+	// together operations can be under way several at a time.
+	together bool
 	// methods are the methods of its requests, in order.
 	methods string
 }
@@ -26,7 +28,7 @@ const crud = "crud"
 
 func ops() []op {
 	return []op{
-		{name: crud, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
+		{name: crud, together: true, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
 			name := l.freshName()
 			if err := l.in.caller.create(l, name); err != nil {
 				return fmt.Errorf("create: %w", err)
@@ -39,23 +41,18 @@ func ops() []op {
 			}
 			return nil
 		}},
-		{name: "create", doc: "creating it", methods: "POST", do: func(l *lane) error {
+		{name: "create", together: true, doc: "creating it", methods: "POST", do: func(l *lane) error {
 			return l.in.caller.create(l, l.freshName())
 		}},
-		{name: "get", doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
+		{name: "get", together: true, doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
 			return l.in.caller.get(l, l.nextName())
 		}},
-		{name: "update", doc: "changing it", methods: "PUT", objects: few, do: changed},
-		{name: "list100", doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
+		{name: "update", together: true, doc: "changing it", methods: "PUT", objects: few, do: changed},
+		{name: "list100", together: true, doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
 			return l.in.caller.list(l, 100)
 		}},
 		{name: "list500", doc: "getting a list of 500", methods: "GET", objects: 500, shared: true, do: func(l *lane) error {
 			return l.in.caller.list(l, 500)
-		}},
-		{name: "apply", doc: "changing it by server-side apply", methods: "PATCH", objects: few, do: changed},
-		{name: "mergepatch", doc: "changing it by a merge patch", methods: "PATCH", objects: few, do: changed},
-		{name: "fill", doc: "filling a cache with all there are, as a controller does when it starts", methods: "GET", shared: true, do: func(l *lane) error {
-			return l.in.caller.fill(l)
 		}},
 		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
 			name, change := l.nextName(), l.nextChange()

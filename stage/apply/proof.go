@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const checks = "on the wire, below client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
@@ -19,20 +18,10 @@ const checks = "on the wire, below client-go, each request and each response is 
 // Prove does operations with the same Run. It checks them on the wire, and checks with the second
 // client what they did.
 func (in *instance) Prove(ctx context.Context) error {
-	if in.stock > 0 {
-		done, err := in.alone(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
 	before := in.caller.tap().take() // the request of the watch, which was opened with the contender
-	if in.op.name == "fill" {
-		in.caller.wire().Conns.Store(1) // the one that is open
-	}
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
@@ -49,9 +38,6 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	in.caller.tap().on.Store(false)
-	if in.stock > 0 {
-		return in.measurePeaks(ctx)
-	}
 	if err := in.Prepare(); err != nil {
 		return err
 	}
@@ -74,20 +60,12 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	if in.op.name == "watch" && methods(before) != "GET" {
 		return fmt.Errorf("the watch was opened by the requests %q", methods(before))
 	}
-	if in.op.name == "fill" {
-		listed := slices.ContainsFunc(seen, func(e *exchange) bool { return !e.watch })
-		if listed != in.plain {
-			return fmt.Errorf("the cache was filled by a list: %v", listed)
-		}
-		// The watch that may follow a list is ended at once.
-		seen = slices.DeleteFunc(seen, func(e *exchange) bool { return e.watch == in.plain })
-	}
 	for _, e := range append(before, seen...) {
 		if in.mistaken != nil {
 			first, _, _ := strings.Cut(e.accepts, ",") // of "application/json, */*"
 			e.accepts = strings.TrimSpace(first)
 		}
-		if err := e.check(&on, in.sends(&on)); err != nil {
+		if err := e.check(&on); err != nil {
 			return err
 		}
 		if e.proto != "HTTP/2.0" {
@@ -109,17 +87,6 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	return nil
 }
 
-// sends is the content type of the requests that change something.
-func (in *instance) sends(m *media) string {
-	switch in.op.name {
-	case "apply":
-		return string(m.applies)
-	case "mergepatch":
-		return string(types.MergePatchType)
-	}
-	return m.contentType
-}
-
 // checkWork compares the objects on the server, and the responses, with what the operations had to
 // do.
 func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
@@ -135,7 +102,7 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 		if in.op.name == "delete" {
 			return nil
 		}
-	case "update", "apply", "mergepatch", "watch":
+	case "update", "watch":
 		changed := map[string]string{}
 		for i := range in.lanes {
 			changed[in.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
@@ -143,7 +110,7 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 		if err := in.checkNames(ctx, slices.Collect(maps.Keys(changed)), func(name string) string { return changed[name] }); err != nil {
 			return err
 		}
-	case "list100", "list500", "fill":
+	case "list100", "list500":
 		return in.checkList(seen)
 	}
 	return in.checkLast()
@@ -180,7 +147,7 @@ func (in *instance) checkLast() error {
 		switch in.op.name {
 		case "get":
 			name = in.ready[i]
-		case "update", "apply", "mergepatch", "watch":
+		case "update", "watch":
 			name, change = in.ready[i], fmt.Sprintf("%08d", l.changes)
 		}
 		if err := in.checkObject(l.last, name, change); err != nil {
@@ -190,27 +157,14 @@ func (in *instance) checkLast() error {
 	return nil
 }
 
-// fullyChecked is how many objects of a list are compared whole: all, but of 10,000, which would
-// take a worker longer than it has to set itself up.
-const fullyChecked = 500
-
 func (in *instance) checkList(seen []*exchange) error {
 	if c, floor := in.caller.(*prebuilt); floor {
 		return c.checkList(seen)
 	}
 	for i := range in.lanes {
 		names := map[string]bool{}
-		if in.op.name == "fill" {
-			in.lanes[i].all = nil
-			for _, o := range in.lanes[i].cache.List() {
-				in.lanes[i].all = append(in.lanes[i].all, o.(object))
-			}
-		}
 		for _, o := range in.lanes[i].all {
 			names[o.GetName()] = true
-			if len(names) > fullyChecked {
-				continue
-			}
 			if err := in.checkObject(o, o.GetName(), firstChange); err != nil {
 				return fmt.Errorf("in the list: %w", err)
 			}

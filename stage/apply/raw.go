@@ -23,7 +23,6 @@ import (
 // raw is one HTTP/2 connection to a server. It uses only client-go's credentials.
 type raw struct {
 	conn  *http.ClientConn
-	dial  func(context.Context) (*http.ClientConn, error)
 	where *url.URL
 	wire  wire.Count
 	tap   *tap
@@ -68,12 +67,10 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 		Protocols:          protocols,
 		DisableCompression: true,
 	}
-	r.dial = func(ctx context.Context) (*http.ClientConn, error) {
-		return transport.NewClientConn(ctx, "https", addr)
+	if r.conn, err = transport.NewClientConn(ctx, "https", addr); err != nil {
+		return nil, fmt.Errorf("HTTP/2 with %s: %w", r.where.Host, err)
 	}
-	if err := r.renew(ctx); err != nil {
-		return nil, err
-	}
+	r.tap.next = r.conn
 	if r.auth, err = rest.HTTPWrappersForConfig(config, r.tap); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -81,22 +78,6 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 }
 
 func (r *raw) close() error { return r.conn.Close() }
-
-// renew makes a connection if there is none, or if the server has closed it.
-func (r *raw) renew(ctx context.Context) error {
-	if r.conn != nil && r.conn.Err() == nil {
-		return nil
-	}
-	conn, err := r.dial(ctx)
-	if err != nil {
-		return fmt.Errorf("HTTP/2 with %s: %w", r.where.Host, err)
-	}
-	if r.conn != nil {
-		_ = r.conn.Close()
-	}
-	r.conn, r.tap.next = conn, conn
-	return nil
-}
 
 // request returns a request for a path and query below the server's own path.
 func (r *raw) request(ctx context.Context, method, path, sends, accepts string, body []byte) (*http.Request, error) {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,8 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	"k8s.io/apimachinery/pkg/types"
 
 	"postage/internal/kube"
 	"postage/internal/service/apiserver"
@@ -89,19 +86,4 @@ func installReleases(ctx context.Context, r *apiserver.Reach) error {
 		}
 	}
 	return errors.New("the server does not serve releases, whose definition it has taken")
-}
-
-// apply applies the whole of a release, as the apply configurations of generated clients do it,
-// whose content type a feature gate of the whole process sets.
-func (c *client) apply(ctx context.Context, m *media, o object) (object, error) {
-	o.GetObjectKind().SetGroupVersionKind(kube.ReleaseVersion.WithKind("Release"))
-	marshal := json.Marshal
-	if m.applies == types.ApplyCBORPatchType {
-		marshal = cbor.Marshal
-	}
-	body, err := marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	return c.patch(ctx, o.GetName(), m.applies, body, metav1.ApplyOptions{FieldManager: "postage", Force: true}.ToPatchOptions())
 }

@@ -30,19 +30,16 @@ type reach struct {
 }
 
 // variable is the environment variable that passes the server's reach to workers.
-func variable(server apiserver.Kind, fsync bool, stock int) string {
+func variable(server apiserver.Kind, fsync bool) string {
 	name := "POSTAGE_APPLY_" + strings.ToUpper(string(server))
 	if fsync {
 		name += "_FSYNC"
 	}
-	if stock > 0 {
-		name += "_STOCK"
-	}
 	return name
 }
 
-func reachOf(server apiserver.Kind, fsync bool, stock int) (r reach, err error) {
-	name := variable(server, fsync, stock)
+func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
+	name := variable(server, fsync)
 	text := os.Getenv(name)
 	if text == "" {
 		return r, fmt.Errorf("there is no server: %s is not set", name)
@@ -55,12 +52,6 @@ func reachOf(server apiserver.Kind, fsync bool, stock int) (r reach, err error) 
 
 // newService returns the run's API server of a kind.
 func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Service {
-	return stocked(use, spec{server: server, fsync: fsync})
-}
-
-// stocked returns a server that has a case's stock of objects.
-func stocked(use *serverFlags, of spec) *lab.Service {
-	server, fsync := of.server, of.fsync
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := apiserver.Options{Kind: server, Fsync: fsync, Log: log}
 		if server == apiserver.User {
@@ -70,7 +61,7 @@ func stocked(use *serverFlags, of spec) *lab.Service {
 		if err != nil {
 			return nil, err
 		}
-		running, err := running(ctx, s, &of)
+		running, err := running(ctx, s, variable(server, fsync))
 		if err != nil {
 			return nil, errors.Join(err, s.Stop())
 		}
@@ -78,8 +69,8 @@ func stocked(use *serverFlags, of spec) *lab.Service {
 	}}
 }
 
-// running returns what a server that is up can do.
-func running(ctx context.Context, s *apiserver.Server, of *spec) (*lab.Running, error) {
+// running returns what a server that is up can do. The environment variable tells workers of it.
+func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
 	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
 	refused := map[string]error{}
 	var served []kind
@@ -107,14 +98,6 @@ func running(ctx context.Context, s *apiserver.Server, of *spec) (*lab.Running, 
 			}
 		}
 	}
-	if of.stock > 0 {
-		if err := refused[of.kind.name]; err != nil {
-			return nil, err
-		}
-		if err := makeStock(ctx, r, *of); err != nil {
-			return nil, fmt.Errorf("make %d objects: %w", of.stock, err)
-		}
-	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -122,7 +105,7 @@ func running(ctx context.Context, s *apiserver.Server, of *spec) (*lab.Running, 
 	return &lab.Running{
 		// client-go's gate is for the workers: with it shut, a client that is told to use CBOR
 		// silently sends JSON.
-		Environment: []string{variable(of.server, of.fsync, of.stock) + "=" + string(text), gate + "=true"},
+		Environment: []string{variable + "=" + string(text), gate + "=true"},
 		Serves: func(c *lab.Case, contender *lab.Contender) error {
 			for kind, err := range refused {
 				if record.KeysOf(c.Name).Get("kind") == kind {
@@ -141,18 +124,6 @@ func running(ctx context.Context, s *apiserver.Server, of *spec) (*lab.Running, 
 // gate is the environment variable of client-go's feature gate for CBOR.
 const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 
-// makeStock makes the objects that a case's server has from its start.
-func makeStock(ctx context.Context, r reach, s spec) error {
-	in := &instance{spec: s, ctx: ctx, reach: r, names: names{worker: "shared"}}
-	json := byName("json")
-	var err error
-	if in.control, err = openClient(&r.Reach, &s.kind, &json); err != nil {
-		return err
-	}
-	defer in.control.close()
-	return in.fill(s.stock)
-}
-
 // verbs are the permissions that the operations need.
 var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
 
@@ -167,11 +138,7 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	}
 	defer c.close()
 	// First the permissions, so that nothing is requested without them.
-	needed := verbs
-	if k.custom {
-		needed = append(needed[:len(needed):len(needed)], "patch")
-	}
-	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, needed...); err != nil {
+	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
 		return err
 	}
 	_, err = c.list(ctx, workerKey+"=probe")

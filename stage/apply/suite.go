@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"postage/internal/service/apiserver"
@@ -11,59 +10,68 @@ import (
 	"postage/record"
 )
 
-// Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's.
-// If the budget is too small, the last cases are left out.
+// Suite returns the stage's cases. If the budget is too small, the last ones are left out.
 func Suite() lab.Suite {
 	use := new(serverFlags)
-	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Figures: figures(), Flags: use.register, Choose: use.choose}
-	first, last := serverCases(use, apiserver.Generic)
-	suite.Cases = first
-	for _, s := range subjects() {
-		suite.Cases = append(suite.Cases, serializeCase(s, false), serializeCase(s, true))
+	services := map[string]*lab.Service{}
+	return lab.Suite{
+		Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?",
+		Figures: figures(), Flags: use.register, Choose: use.choose, Server: use.server,
+		Options: []lab.Option{
+			{Name: "server", Flag: "apiserver", Doc: "the server, which is built the first time; user is the cluster of POSTAGE_KUBECONFIG",
+				Values: []string{string(apiserver.Generic), string(apiserver.KCP), string(apiserver.Kubernetes), string(apiserver.User)}},
+			{Name: "kind", Doc: "kinds of objects", Values: kindNames(), Default: []string{"configmap", "clusterrole", "release"}},
+			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"1", "8"}},
+			{Name: "fsync", Doc: "whether etcd waits for the disk", Values: []string{"off", "on"}},
+		},
+		Make: func(set lab.Settings) []lab.Case { return cases(use, services, set) },
 	}
-	suite.Cases = append(suite.Cases, last...)
-	for _, server := range []apiserver.Kind{apiserver.KCP, apiserver.Kubernetes, apiserver.User} {
-		first, last := serverCases(use, server)
-		suite.Cases = append(append(suite.Cases, first...), last...)
-	}
-	return suite
 }
 
-// serverCases returns the slices for one server. Those in last take long, or few servers support
+// kindNames are the names of all objects that are sent, and of those that are only serialized.
+func kindNames() []string {
+	var names []string
+	for _, s := range subjects() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// cases are those of one kind. Services are kept by the names of their variables: cases share
 // them.
-func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Case) {
-	relaxed, durable := newService(use, server, false), newService(use, server, true)
-	of := func(operation, kind string) spec {
-		return spec{server: server, op: opByName(operation), kind: kindByName(kind), inflight: 1}
+func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings) (all []lab.Case) {
+	s := spec{server: apiserver.Kind(set["server"]), inflight: 1}
+	s.fsync = set["fsync"] == "on" && s.server != apiserver.User // whose disks are as they are
+	name := variable(s.server, s.fsync)
+	if services[name] == nil {
+		services[name] = newService(use, s.server, s.fsync)
 	}
+	service := services[name]
 	for _, k := range kinds() {
-		for _, o := range k.ops {
-			c := clientCase(of(o, k.name), relaxed, "")
-			c.Headline = server == apiserver.Generic && o == crud && k.name == "configmap"
-			if k.name == "deployment" {
-				last = append(last, c)
-			} else {
-				first = append(first, c)
+		if k.name != set["kind"] {
+			continue
+		}
+		s.kind = k
+		for _, name := range k.ops {
+			s.op, s.inflight = opByName(name), 1
+			if s.op.together {
+				s.inflight = set.Int("inflight")
 			}
+			c := clientCase(s, service)
+			c.Headline = name == crud && k.name == "configmap"
+			all = append(all, c)
+		}
+		if !k.custom {
+			s.op, s.inflight = opByName(crud), 1
+			all = append(all, mistakeCase(s, service))
 		}
 	}
-	for _, operation := range []string{crud, "create", "get", "update", "list100"} {
-		s := of(operation, "configmap")
-		s.inflight = 8
-		first = append(first, clientCase(s, relaxed, "with 8 under way at a time over one connection"))
-	}
-	first = append(first, changeCase(of("update", "release"), relaxed))
-	if server == apiserver.Generic || server == apiserver.Kubernetes {
-		last = append(last, fillCase(use, of("fill", "release")))
-	}
-	if server != apiserver.User { // whose disks are as they are
-		for _, operation := range []string{"create", "get"} {
-			s := of(operation, "configmap")
-			s.fsync = true
-			last = append(last, clientCase(s, durable, "when etcd waits for the disk, as in production"))
+	for _, subject := range subjects() {
+		if subject.name == set["kind"] {
+			all = append(all, serializeCase(subject, false), serializeCase(subject, true))
 		}
 	}
-	return first, append(last, mistakeCase(of(crud, "configmap"), relaxed), mistakeCase(of(crud, "clusterrole"), relaxed))
+	return all
 }
 
 // caseName returns Apply/server=…/fsync=…/op=…/kind=…/inflight=…. For a cluster of the user's,
@@ -71,7 +79,11 @@ func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Cas
 func (s *spec) caseName() string {
 	name := "Apply/server=" + string(s.server)
 	if s.server != apiserver.User {
-		name += "/fsync=" + map[bool]string{true: "on", false: "off"}[s.fsync]
+		fsync := "off"
+		if s.fsync {
+			fsync = "on"
+		}
+		name += "/fsync=" + fsync
 	}
 	return fmt.Sprintf("%s/op=%s/kind=%s/inflight=%d", name, s.op.name, s.kind.name, s.inflight)
 }
@@ -83,7 +95,7 @@ const baseline = "json"
 const noWatch = "YAML has no framing for a stream of events in Kubernetes: the server answers a watch with HTTP 406"
 
 // clientCase compares the content types through client-go.
-func clientCase(s spec, service *lab.Service, more string) lab.Case {
+func clientCase(s spec, service *lab.Service) lab.Case {
 	c := lab.Case{
 		Name:     s.caseName(),
 		Doc:      fmt.Sprintf("Which content type makes a %s cheapest: %s", s.kind.name, s.op.doc),
@@ -91,8 +103,11 @@ func clientCase(s spec, service *lab.Service, more string) lab.Case {
 		Value:    record.ValueWall,
 		Baseline: "as=" + baseline,
 	}
-	if more != "" {
-		c.Doc += ", " + more
+	if s.inflight > 1 {
+		c.Doc += fmt.Sprintf(", with %d under way at a time over one connection", s.inflight)
+	}
+	if s.fsync {
+		c.Doc += ", when etcd waits for the disk, as in production"
 	}
 	c.Doc += "?"
 	for _, m := range medias() {
@@ -134,66 +149,6 @@ func clientRow(s spec, m media) lab.Contender {
 		row.Settings["client"] = "dynamic: objects are maps"
 	}
 	return row
-}
-
-// changeCase compares the ways to change a custom resource.
-func changeCase(s spec, service *lab.Service) lab.Case {
-	c := lab.Case{
-		Name:     strings.Replace(s.caseName(), "op=update", "op=change", 1),
-		Doc:      "Which way to change a " + s.kind.name + " is cheapest: replacing it, applying the whole of it, or a merge patch of what changes?",
-		Service:  service,
-		Value:    record.ValueWall,
-		Baseline: "by=update/as=" + baseline,
-	}
-	for _, by := range []string{"update", "apply", "mergepatch"} {
-		for _, as := range []string{"json", "cbor"} {
-			s := s
-			s.op = opByName(by)
-			row := clientRow(s, byName(as))
-			row.Name = "by=" + by + "/" + row.Name
-			row.Settings["by"] = s.op.doc
-			if by == "mergepatch" && as == "cbor" {
-				row.NotPossible, row.Open = "a merge patch is JSON by definition (RFC 7386)", nil
-			}
-			c.Contenders = append(c.Contenders, row)
-		}
-	}
-	c.Contenders = append(c.Contenders, floor(s))
-	return c
-}
-
-// manyObjects is how many objects a large cluster may have of a kind.
-const manyObjects = 10_000
-
-// fillCase compares the ways in which a controller's cache is filled. Its server has the objects
-// from its start, and is this case's alone.
-func fillCase(use *serverFlags, s spec) lab.Case {
-	s.stock = manyObjects
-	c := lab.Case{
-		Name:     fmt.Sprintf("%s/objects=%d", s.caseName(), s.stock),
-		Doc:      fmt.Sprintf("What does it take client and server to fill a controller's cache with %d custom resources, by a list or by a WatchList? (%s, server-peak-rss-B)", s.stock, record.PeakMemory),
-		Batch:    2 * time.Second,
-		Service:  stocked(use, s),
-		Value:    record.ValueWall,
-		Baseline: "how=list/as=" + baseline,
-	}
-	for _, dynamic := range []bool{false, true} {
-		for _, how := range []string{"list", "watchlist"} {
-			for _, as := range []string{"json", "cbor"} {
-				s := s
-				if s.plain = how == "list"; dynamic {
-					s.kind.make, s.kind.dynamic = untyped(&s.kind), true
-				}
-				row := clientRow(s, byName(as))
-				row.Name = "how=" + how + "/" + row.Name
-				row.Settings["how"] = how
-				c.Contenders = append(c.Contenders, row)
-			}
-		}
-	}
-	s.plain = true
-	c.Contenders = append(c.Contenders, floor(s))
-	return c
 }
 
 // floor returns the contender that sends bytes made beforehand.

@@ -101,19 +101,18 @@ func (t *tap) take() []*exchange {
 
 // check returns an error for any part of an exchange that is not in the content type that its row
 // claims.
-func (e *exchange) check(m *media, sends string) error {
+func (e *exchange) check(m *media) error {
 	about := e.method + " " + e.path
 	switch {
 	case e.status/100 != 2:
 		return fmt.Errorf("%s: HTTP %d", about, e.status)
 	case e.accepts != m.contentType:
 		return fmt.Errorf("%s: the request accepts %q, want %q", about, e.accepts, m.contentType)
-	case len(e.request) > 0 && e.sent != sends:
-		return fmt.Errorf("%s: the request is %q on the wire, want %q", about, e.sent, sends)
-	case e.method == http.MethodPatch && m.name == "cbor" && cborMap(e.request): // client-go sends it untagged
+	case len(e.request) > 0 && e.sent != m.contentType:
+		return fmt.Errorf("%s: the request is %q on the wire, want %q", about, e.sent, m.contentType)
 	case len(e.request) > 0 && !m.begins(e.request):
 		return fmt.Errorf("%s: the request says it is %q and begins with %q", about, e.sent, head(e.request))
-	case len(e.request) == 0 && slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, e.method):
+	case len(e.request) == 0 && slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete}, e.method):
 		return fmt.Errorf("%s: the request has no body", about)
 	}
 	got, _, err := mime.ParseMediaType(e.received)

@@ -6,4 +6,4 @@ import (
 	"postage/lab/benchtest"
 )
 
-func BenchmarkRoute(b *testing.B) { benchtest.Run(b, suite().Cases) }
+func BenchmarkRoute(b *testing.B) { benchtest.Run(b, suite().Made(nil)) }

@@ -77,14 +77,15 @@ func TestBrought(t *testing.T) {
 	if err := lab.Check(suites); err != nil {
 		t.Fatal(err)
 	}
+	cases := suites[0].Made(eachNumber)
 	var names []string
-	for _, row := range suites[0].Cases[0].Contenders {
+	for _, row := range cases[0].Contenders {
 		if !row.Floor {
 			names = append(names, row.Name)
 		}
 	}
-	if suites[0].Cases[0].Name != "Route/msg=parcel/msgs=1/peer=sink" || names[0] != "codec=cbor/proto=http1/pack=none/lib=pgx/call=exec" {
-		t.Errorf("the first case is %s, its baseline %s", suites[0].Cases[0].Name, names[0])
+	if cases[0].Name != "Route/msg=parcel/msgs=1/peer=sink" || names[0] != "codec=cbor/proto=http1/pack=none/lib=pgx/call=exec" {
+		t.Errorf("the first case is %s, its baseline %s", cases[0].Name, names[0])
 	}
 	for _, want := range []string{"codec=json", "codec=own/method=Marshal", "codec=json/column=jsonb", "codec=json/column=fields", "codec=sonic/config=default/proto=grpc"} {
 		if !slices.Contains(names, want) {
@@ -95,7 +96,7 @@ func TestBrought(t *testing.T) {
 		t.Errorf("rows that a struct cannot have: %s", all)
 	}
 	_, traffic := encode.Struct[parcel](config)
-	proveAll(t, &route{traffic}, suites[0].Cases)
+	proveAll(t, &route{traffic}, cases)
 }
 
 // A codec that cannot hold the samples says so in its rows, and is no baseline. Of large messages
@@ -103,7 +104,7 @@ func TestBrought(t *testing.T) {
 func TestBroughtLost(t *testing.T) {
 	lost := map[string]string{"Encode/msg=parcel/op=decode/codec=cbor": "decode: message 0: decoded to something else: parcel.To: got nothing"}
 	suites := brought(bring(t, lab.BroughtConfig{Baseline: "codec=cbor", Lost: lost, Largest: 1 << 20}))
-	for _, c := range suites[0].Cases {
+	for _, c := range suites[0].Made(eachNumber) {
 		if messages(c.Name) != 1 || !strings.HasPrefix(c.Baseline, "codec=json/") {
 			t.Errorf("there is %s, with the baseline %s", c.Name, c.Baseline)
 		}

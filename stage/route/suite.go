@@ -48,8 +48,9 @@ func openTable(ctx context.Context, messages encode.Messages) (*store.Place, err
 
 // Brought returns the suites of a brought message's program: its way, and the cases of its codecs.
 func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
-	stored, sent := store.Suite(), send.Suite()
-	suite := Suite(traffic, stored, sent)
+	stored, database := store.SuiteAndServer()
+	sent := send.Suite()
+	suite := Suite(traffic, database, stored, sent)
 	suite.Brought = true
 	suite.Flags = func(f *flag.FlagSet) {
 		stored.Flags(f)
@@ -71,43 +72,52 @@ func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
 // largestRequest is how many bytes 100 messages in one request may have.
 const largestRequest = 4 << 20
 
-// Suite returns the cases of a kind of message. of is the suite of the stage store, whose server
-// they share, and sent that of send, whose --link puts a network under them too.
-func Suite(traffic encode.Traffic, of, sent lab.Suite) lab.Suite {
+// Suite returns the cases of a kind of message. They share a database with stored, the suite of the
+// stage store, and its --dsn is for them too. So is --link of sent, the suite of the stage send.
+func Suite(traffic encode.Traffic, database *lab.Service, stored, sent lab.Suite) lab.Suite {
 	r := &route{traffic}
-	suite := lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
+	return lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
 		Figures: lab.Figures{Spoken: r.spoken, Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
-		Choose: func(c *lab.Choice) error { return r.choose(c, sent.Choose) }}
-	var service *lab.Service
-	for i := range of.Cases {
-		if c := &of.Cases[i]; service == nil && c.Service != nil && record.KeysOf(c.Name).Get("fsync") == "off" {
-			service = c.Service
-		}
+		Options: []lab.Option{{Name: "msgs", Doc: "messages in one request", Values: []string{"1", "100"}}},
+		Make:    func(set lab.Settings) []lab.Case { return r.cases(set.Int("msgs"), database) },
+		Choose: func(c *lab.Choice) error {
+			onServer := slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil })
+			if err := r.choose(c, sent.Choose); err != nil || !onServer {
+				return err
+			}
+			return stored.Choose(c)
+		}}
+}
+
+// cases are those with so many messages in one request: the way as it is and at half of its rate,
+// into each peer.
+func (r *route) cases(msgs int, database *lab.Service) (cases []lab.Case) {
+	if msgs > 1 && msgs*r.Largest > largestRequest {
+		return nil
 	}
 	kind := ""
 	if r.Name != "" {
 		kind = "msg=" + r.Name + "/"
 	}
-	for _, peer := range peers {
-		for _, msgs := range []int{1, 100} {
-			if msgs > 1 && msgs*r.Largest > largestRequest {
-				continue
-			}
-			way := map[int]string{1: r.One, 100: "100 " + r.Many + " in one request"}[msgs] + ", from struct over TLS into " + peer.doc + ", and the receipt back"
-			whole := r.newCase(fmt.Sprintf("Route/%smsgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, false)
-			whole.Doc = "What does the way cost of " + way + "?"
-			if peer.name == "sink" && msgs == 1 {
-				whole.Headline, whole.First = true, r.first()
-			}
-			late := r.newCase(fmt.Sprintf("Route/%sslice=half/msgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, true)
-			late.Doc = "How long takes, at half of the rate that one connection can do, the way of " + way + "?"
-			if peer.name == "postgres" {
-				whole.Service, late.Service = service, service
-			}
-			suite.Cases = append(suite.Cases, whole, late)
-		}
+	what := r.One
+	if msgs > 1 {
+		what = fmt.Sprintf("%d %s in one request", msgs, r.Many)
 	}
-	return suite
+	for _, peer := range peers {
+		way := what + ", from struct over TLS into " + peer.doc + ", and the receipt back"
+		whole := r.newCase(fmt.Sprintf("Route/%smsgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, false)
+		whole.Doc = "What does the way cost of " + way + "?"
+		if peer.name == "sink" && msgs == 1 {
+			whole.Headline, whole.First = true, r.first()
+		}
+		late := r.newCase(fmt.Sprintf("Route/%sslice=half/msgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, true)
+		late.Doc = "How long takes, at half of the rate that one connection can do, the way of " + way + "?"
+		if peer.name == "postgres" {
+			whole.Service, late.Service = database, database
+		}
+		cases = append(cases, whole, late)
+	}
+	return cases
 }
 
 // spoken is a case as a person says it: "an order's way".

@@ -21,7 +21,13 @@ import (
 )
 
 // suite is the stage's; the test program is its own server and its own sink, as postage is.
-func suite() lab.Suite { return Suite(encode.Orders(), store.Suite(), send.Suite()) }
+func suite() lab.Suite {
+	stored, database := store.SuiteAndServer()
+	return Suite(encode.Orders(), database, stored, send.Suite())
+}
+
+// eachNumber is both numbers of messages in a request.
+var eachNumber = lab.Choices{"msgs": {"1", "100"}}
 
 // ofOrders is the way of orders.
 var ofOrders = route{encode.Orders()}
@@ -47,7 +53,7 @@ func TestMain(m *testing.M) {
 func withServer(run func() int) (code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, c := range suite().Cases {
+	for _, c := range suite().Made(nil) {
 		if c.Service == nil {
 			continue
 		}
@@ -84,7 +90,7 @@ func TestNames(t *testing.T) {
 // Every row proves itself, and then does operations. Parts with another codec's bytes, and what
 // differs in its pace alone, are proven where tests may take longer.
 func TestEveryContenderProves(t *testing.T) {
-	proveAll(t, &ofOrders, suite().Cases)
+	proveAll(t, &ofOrders, suite().Made(eachNumber))
 }
 
 func proveAll(t *testing.T, r *route, cases []lab.Case) {
@@ -149,7 +155,8 @@ func TestLink(t *testing.T) {
 	if err := flags.Set("link", "rtt=20ms"); err != nil {
 		t.Fatal(err)
 	}
-	s := Suite(encode.Orders(), store.Suite(), sent)
+	stored, database := store.SuiteAndServer()
+	s := Suite(encode.Orders(), database, stored, sent)
 	entries, err := lab.Select([]lab.Suite{s}, []string{"Route/msgs=1/pack=zstd"})
 	if err != nil {
 		t.Fatal(err)

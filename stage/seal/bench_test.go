@@ -6,4 +6,4 @@ import (
 	"postage/lab/benchtest"
 )
 
-func BenchmarkSeal(b *testing.B) { benchtest.Run(b, Suite().Cases) }
+func BenchmarkSeal(b *testing.B) { benchtest.Run(b, Suite().Made(nil)) }

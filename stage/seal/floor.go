@@ -166,20 +166,25 @@ func composed(mode string, pad padding, primitives ...primitive) lab.Contender {
 	}
 }
 
-// part returns a case for one primitive.
-func part(p primitive, pad padding) lab.Case {
+// part returns a case for one primitive, with other ways to do it.
+func part(pad padding, p primitive, others ...primitive) lab.Case {
 	name := "Seal/part=" + p.name
 	if p.name == seal.name {
 		name += fmt.Sprintf("/plaintext=%d", pad.bodyBytes()-bodyOverhead)
 	}
-	return lab.Case{
-		Name: name, Doc: "What does it cost alone: " + p.doc + "?", Baseline: "lib=std",
-		Contenders: []lab.Contender{{
-			Name: "lib=std", Settings: record.KeysOf("lib=std").Settings(nil),
+	c := lab.Case{Name: name, Doc: "What does it cost alone: " + p.doc + "?", Baseline: "lib=std"}
+	row := func(name string, way primitive) {
+		c.Contenders = append(c.Contenders, lab.Contender{
+			Name: name, Settings: record.KeysOf(name).Settings(map[string]string{"is": way.doc}),
 			Checks: "it runs and gives a result",
-			Open:   openPrimitives(pad, []primitive{p}),
-		}},
+			Open:   openPrimitives(pad, []primitive{way}),
+		})
 	}
+	row(c.Baseline, p)
+	for _, other := range others {
+		row("lib="+other.name, other)
+	}
+	return c
 }
 
 func openPrimitives(pad padding, primitives []primitive) func(context.Context, lab.Env) (lab.Instance, error) {

@@ -9,14 +9,17 @@ import (
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
-		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush}}
-	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), parallelCase(), sessionsCase(), payloadCase(), pageCase(), loopbackCase())
-	for _, p := range []primitive{keygen, agreement, combAgreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
-		suite.Cases = append(suite.Cases, part(p, false))
-	}
-	suite.Cases = append(suite.Cases, part(seal, true))
-	return suite
+	return lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
+		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush},
+		Options: []lab.Option{{Name: "pad", Doc: "bytes that a message is padded to", Values: []string{padding(false).String(), padding(true).String()}}},
+		Make:    cases}
+}
+
+func cases(set lab.Settings) []lab.Case {
+	pad := padding(set["pad"] == padding(true).String())
+	list := []lab.Case{modesCase(pad), parallelCase(), sessionsCase(), payloadCase(), pageCase(), loopbackCase()}
+	return append(list, part(pad, keygen), part(pad, agreement, combAgreement), part(pad, signature),
+		part(pad, schedule, stdSchedule), part(pad, contentSchedule, stdContentSchedule), part(pad, salt), part(pad, seal))
 }
 
 // contenders returns the contenders for one padding, in the order in which they are listed. To add

@@ -6,4 +6,4 @@ import (
 	"postage/lab/benchtest"
 )
 
-func BenchmarkSend(b *testing.B) { benchtest.Run(b, Suite().Cases) }
+func BenchmarkSend(b *testing.B) { benchtest.Run(b, Suite().Made(nil)) }

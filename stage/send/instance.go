@@ -86,11 +86,6 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	}()
 	for range s.clients() {
 		t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: in.network.near(), spec: s, wire: new(wire.Count)}
-		if s.page != nil { // whose requests share a connection
-			kept := *s
-			kept.reuse = true
-			t.spec = &kept
-		}
 		if s.tls {
 			t.tls = clientTLS(pair, s.resume, &in.seen)
 		}
@@ -98,20 +93,6 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	}
 	in.prepare(ctx, seed)
 	in.Lanes = lab.NewLanes(s.lanes(), in.call)
-	if s.page != nil {
-		return nil // each opens its own
-	}
-	if err := in.open(); err != nil {
-		return err
-	}
-	for i := range in.lanes {
-		in.lanes[i].client = in.clients[i%len(in.clients)]
-	}
-	return nil
-}
-
-// open opens the clients.
-func (in *instance) open() error {
 	for _, t := range in.targets {
 		c, err := in.transport.open(t)
 		if err != nil {
@@ -119,11 +100,13 @@ func (in *instance) open() error {
 		}
 		in.clients = append(in.clients, c)
 	}
+	for i := range in.lanes {
+		in.lanes[i].client = in.clients[i%len(in.clients)]
+	}
 	return nil
 }
 
-// prepare makes the lanes: what each asks for, and what it should get. Of a page there is one for
-// each object, whose number is what is asked for.
+// prepare makes the lanes: what each asks for, and what it should get.
 func (in *instance) prepare(ctx context.Context, seed uint64) {
 	s := &in.spec
 	request := &hello.Request{Secure: s.secure, Payload: hello.Filling(s.size, seed)}
@@ -135,24 +118,15 @@ func (in *instance) prepare(ctx context.Context, seed uint64) {
 	if s.answer != 0 {
 		payload = hello.Filling(s.answer, 0)
 	}
-	in.lanes = make([]lane, max(s.lanes(), len(s.page)))
+	in.lanes = make([]lane, s.lanes())
 	for i := range in.lanes {
 		in.lanes[i] = lane{request: request, want: want, payload: payload}
-		if s.page != nil {
-			in.lanes[i].request = &hello.Request{Secure: s.secure, Payload: []byte{byte(i)}}
-			in.lanes[i].payload = payload[:s.page[i]]
-		}
-		if i < s.lanes() {
-			in.network.watch(ctx, &in.lanes[i])
-		}
+		in.network.watch(ctx, &in.lanes[i])
 	}
 }
 
 // call does an operation on the lane of that number.
 func (in *instance) call(i int) error {
-	if in.spec.page != nil {
-		return in.load()
-	}
 	l := &in.lanes[i]
 	if l.watched != nil {
 		l.begun = time.Now()

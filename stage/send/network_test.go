@@ -3,8 +3,8 @@ package send
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +46,14 @@ func TestNetworkProves(t *testing.T) {
 	needsNetwork(t)
 	names := []string{"reuse=no/answer=1k/inflight=1/rtt=1ms/loss=2%"}
 	if os.Getenv("POSTAGE_LONG") != "" {
-		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=100k/inflight=10/rtt=1ms/loss=5%/burst=4", "page=30/rtt=20ms/loss=0.5%")
+		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=1k/inflight=10/rtt=1ms/loss=5%/burst=4")
 	}
+	cases := Suite().Made(lab.Choices{"answer": {"1k"}, "rtt": {"1ms"}, "loss": {"2%", "5%"}})
 	for _, name := range names {
-		for _, c := range networkCases() {
+		if !slices.ContainsFunc(cases, func(c lab.Case) bool { return c.Name == "Send/slice=network/"+name }) {
+			t.Errorf("there is no case %s", name)
+		}
+		for _, c := range cases {
 			if c.Name != "Send/slice=network/"+name {
 				continue
 			}
@@ -156,7 +160,7 @@ func TestLinkFlag(t *testing.T) {
 	if err := use.Set("rtt=20ms,loss=1%"); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=1k/rtt=1ms"})
+	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=100k/rtt=20ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,52 +196,4 @@ func TestNotPossible(t *testing.T) {
 		t.Fatal(running, err)
 	}
 	wantError(t, running.Serves(nil, nil), "a network of namespaces is not possible here")
-}
-
-// A page is of HTTP Archive's sizes, on connections of its own, by six connections of HTTP/1.1; an
-// object of another length is found.
-func TestPage(t *testing.T) {
-	sizes, sum := pageSizes(), 0
-	for _, size := range sizes {
-		sum += size
-	}
-	if len(sizes) != 30 || sizes[0] != 18000 || sum < 1_000_000 || sum > 1_100_000 || sizes[29] < 250_000 || sizes[29] > 300_000 {
-		t.Errorf("%d objects of %d bytes: %v", len(sizes), sum, sizes)
-	}
-	s := fixed()
-	s.page, s.answer, s.reuse, s.inflight, s.conns = sizes, sum, false, 1, 6
-	in, err := newInstance(t.Context(), netHTTP1(), s, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	twoPages := func() error {
-		if err := in.Prove(t.Context()); err != nil {
-			return err
-		}
-		before, err := in.server.Counters()
-		if err != nil {
-			return err
-		}
-		if err := in.Run(2); err != nil {
-			return err
-		}
-		after, err := in.server.Counters()
-		if err != nil || after.Conns-before.Conns != 12 || after.Requests-before.Requests != 60 {
-			return fmt.Errorf("two pages took %d connections and %d requests, %v", after.Conns-before.Conns, after.Requests-before.Requests, err)
-		}
-		return nil
-	}
-	err = twoPages()
-	for range 2 { // net/http may give up a connection that is kept: see standing
-		if err != nil {
-			t.Log(err)
-			err = twoPages()
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.lanes[7].payload = in.lanes[7].payload[1:]
-	wantError(t, in.Run(1), "the reply's payload is")
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,32 +20,43 @@ import (
 // networkRate is the rate of the slice's networks in bits a second.
 const networkRate = 100e6
 
-// networkCases have a network between client and server: every protocol with each size of answer,
-// round-trip time and loss, on kept connections and on new ones; and a page's load.
-func networkCases() []lab.Case {
+// networkCases have a network between client and server: every protocol, on a kept connection, with
+// ten answers at a time, and on new connections.
+func networkCases(set lab.Settings) []lab.Case {
+	network := networkOf(set)
 	var cases []lab.Case
-	for _, answer := range []int{1 << 10, 100 << 10, 5 << 20} {
-		for _, rtt := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
-			for _, loss := range losses() {
-				loss.RTT, loss.Rate = rtt, networkRate
-				for _, shape := range []struct {
-					reuse    bool
-					inflight int
-				}{{true, 1}, {true, 10}, {false, 1}} {
-					s := fixed()
-					s.answer, s.link, s.reuse, s.inflight, s.conns = answer, &loss, shape.reuse, shape.inflight, 1
-					if c := networkCase(s); c.Batch < mostNetwork {
-						cases = append(cases, c)
-					}
-				}
-			}
+	for _, shape := range []struct {
+		reuse    bool
+		inflight int
+	}{{true, 1}, {true, 10}, {false, 1}} {
+		s := fixed()
+		s.answer, s.link, s.reuse, s.inflight, s.conns = bytesOf(set["answer"]), network, shape.reuse, shape.inflight, 1
+		if c := networkCase(s); c.Batch < mostNetwork {
+			cases = append(cases, c)
 		}
 	}
-	return append(cases, pageLoads()...)
+	return cases
 }
 
 // mostNetwork is how long a batch may take: longer ones cannot have a figure within an hour.
 const mostNetwork = 10 * time.Second
+
+// networkOf is the network of a run's options. Losses of 5% come in bursts.
+func networkOf(set lab.Settings) *link.Spec {
+	rtt, err := time.ParseDuration(set["rtt"])
+	if err != nil {
+		panic("send: " + err.Error())
+	}
+	loss, err := strconv.ParseFloat(strings.TrimSuffix(set["loss"], "%"), 64)
+	if err != nil {
+		panic("send: " + err.Error())
+	}
+	network := &link.Spec{RTT: rtt, Rate: networkRate, Loss: loss / 100}
+	if loss == 5 {
+		network.Burst = 4
+	}
+	return network
+}
 
 func networkCase(s spec) lab.Case {
 	l := s.link
@@ -185,4 +197,13 @@ func (f *linkFlag) start(ctx context.Context, beside *lab.Service, log io.Writer
 		of.Environment = append(of.Environment, running.Environment...)
 	}
 	return of, err
+}
+
+// linkName is a network in the name of a case.
+func linkName(l *link.Spec) string {
+	name := fmt.Sprintf("rtt=%v/loss=%g%%", l.RTT, 100*l.Loss)
+	if l.Burst != 0 {
+		name += fmt.Sprintf("/burst=%g", l.Burst)
+	}
+	return name
 }

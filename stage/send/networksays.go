@@ -39,8 +39,6 @@ func cpuOf(c *verdict.CaseResult, r *verdict.Result) float64 {
 func work(c *verdict.CaseResult) string {
 	k, set := record.KeysOf(c.Name), c.Baseline.Row.Settings
 	switch {
-	case k.Get("page") != "":
-		return "a page of " + set["answer"]
 	case k.Get("reuse") == "no":
 		return "an answer of " + set["answer"] + " on a new connection"
 	case set["inflight"] != "1":

@@ -21,9 +21,6 @@ type spec struct {
 	body   hello.Codec
 	size   int // of the payload in each direction in bytes, 0 for the page's hello
 	answer int // of the answer's payload in bytes, 0 for the request's
-	// page are the sizes of a page's objects, answer being their sum; nil where an operation is one
-	// request.
-	page []int
 	// inflight is how many operations are under way at a time, each in a goroutine of its own; 0
 	// means GOMAXPROCS, as on the page.
 	inflight int
@@ -54,7 +51,7 @@ func (s *spec) lanes() int {
 
 // clients is how many clients they share.
 func (s *spec) clients() int {
-	if s.conns == 0 || s.conns > s.lanes() && s.page == nil {
+	if s.conns == 0 || s.conns > s.lanes() {
 		return s.lanes()
 	}
 	return s.conns
@@ -68,9 +65,6 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	}
 	if s.answer > 0 {
 		out["answer"] = sizeName(s.answer)
-	}
-	if s.page != nil {
-		out["answer"] = fmt.Sprintf("%d objects of %.1f MB", len(s.page), float64(s.answer)/1e6)
 	}
 	if s.link != nil {
 		out["link"] = s.link.String()
@@ -88,17 +82,6 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	maps.Copy(out, more)
 	return out
 }
-
-// connections is how many an operation makes where they are not kept, and requests how many it
-// has.
-func (s *spec) connections() int64 {
-	if s.page == nil {
-		return 1
-	}
-	return int64(s.conns)
-}
-
-func (s *spec) requests() int64 { return int64(max(1, len(s.page))) }
 
 func yesNo(b bool) string {
 	if b {
@@ -124,4 +107,17 @@ func sizeName(bytes int) string {
 		return fmt.Sprintf("%dk", bytes>>10)
 	}
 	return strconv.Itoa(bytes)
+}
+
+// bytesOf is the size that has such a name. It panics if none has.
+func bytesOf(name string) int {
+	if name == "hello" {
+		return 0
+	}
+	unit := map[byte]int{'k': 1 << 10, 'm': 1 << 20}[name[len(name)-1]]
+	n, err := strconv.Atoi(name[:len(name)-1])
+	if err != nil || unit == 0 {
+		panic(fmt.Sprintf("send: %q is not a size", name))
+	}
+	return n * unit
 }

@@ -3,6 +3,7 @@ package send
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"postage/internal/link"
 	"postage/internal/proc"
@@ -19,15 +20,21 @@ const baseline = "proto=http1"
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	use := new(linkFlag)
-	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?",
-		Flags: use.flags, Choose: use.choose,
-		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve}}
-	for _, cases := range [][]lab.Case{
-		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(), networkCases(),
-	} {
-		suite.Cases = append(suite.Cases, cases...)
-	}
-	return suite
+	return lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?",
+		Flags: use.flags, Choose: use.choose, Make: cases,
+		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve},
+		Options: []lab.Option{
+			{Name: "size", Doc: "payload each way in slice=size", Values: []string{"1k", "hello", "64k", "1m"}},
+			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"8", "1", "64"}},
+			{Name: "answer", Doc: "payload of an answer over a network", Values: []string{"100k", "1k", "5m"}},
+			{Name: "rtt", Doc: "round-trip time of a network", Values: []string{"20ms", "1ms", "100ms"}},
+			{Name: "loss", Doc: "packets that a network loses", Values: []string{"0%", "0.5%", "2%", "5%"}, Default: []string{"0%", "2%"}},
+		}}
+}
+
+func cases(set lab.Settings) []lab.Case {
+	return slices.Concat(pageCases(), []lab.Case{tlsCase()}, reuseCases(), []lab.Case{bodyCase(), certCase(), resumeCase(), sizeCase(set["size"])},
+		inflightCases(set.Int("inflight")), networkCases(set))
 }
 
 // protocols are the page's four.
@@ -159,30 +166,24 @@ func resumeCase() lab.Case {
 	return c.Case
 }
 
-func sizeCases() []lab.Case {
-	var cases []lab.Case
-	for _, size := range []int{0, 1 << 10, 64 << 10, 1 << 20} {
-		s := fixed()
-		s.size = size
-		name := sizeName(size)
-		c := newCase("slice=size/tls=on/reuse=yes/size="+name,
-			"With a payload of "+name+" each way as protobuf on a kept TLS connection: which protocol carries it cheapest?")
-		c.add(s, "", everyProtocol()...)
-		c.addFloors(s)
-		cases = append(cases, c.Case)
-	}
-	return cases
+func sizeCase(size string) lab.Case {
+	s := fixed()
+	s.size = bytesOf(size)
+	c := newCase("slice=size/tls=on/reuse=yes/size="+size,
+		"With a payload of "+size+" each way as protobuf on a kept TLS connection: which protocol carries it cheapest?")
+	c.add(s, "", everyProtocol()...)
+	c.addFloors(s)
+	return c.Case
 }
 
-// inflightCases vary how many operations are under way at a time, over one connection and over as
-// many connections.
-func flightCases() []lab.Case {
+// inflightCases have so many operations under way at a time, over one connection and over as many.
+func inflightCases(inflight int) []lab.Case {
 	var cases []lab.Case
-	for _, shape := range []struct{ inflight, conns int }{{1, 1}, {8, 1}, {8, 8}, {64, 1}, {64, 64}} {
+	for _, conns := range slices.Compact([]int{1, inflight}) {
 		s := fixed()
-		s.inflight, s.conns = shape.inflight, shape.conns
-		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", shape.inflight, shape.conns),
-			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", shape.inflight, shape.conns))
+		s.inflight, s.conns = inflight, conns
+		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", inflight, conns),
+			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", inflight, conns))
 		c.add(s, "", append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http2"))...)
 		c.addFloors(s)
 		cases = append(cases, c.Case)

@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 	if err := lab.Check([]lab.Suite{Suite()}); err != nil {
 		t.Error(err)
 	}
-	for _, c := range Suite().Cases {
+	for _, c := range Suite().Made(nil) {
 		if !strings.HasSuffix(c.Doc, "?") {
 			t.Errorf("%s asks nothing: %q", c.Name, c.Doc)
 		}
@@ -44,7 +44,7 @@ func TestNames(t *testing.T) {
 
 func TestEveryContenderProves(t *testing.T) {
 	ctx := context.Background()
-	for _, c := range Suite().Cases {
+	for _, c := range Suite().Made(lab.Choices{"size": {"hello", "1m"}, "inflight": {"8", "64"}}) {
 		if strings.Contains(c.Name, "/slice=network/") {
 			continue // TestNetworkProves has some of them
 		}

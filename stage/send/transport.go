@@ -150,7 +150,7 @@ func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config 
 
 // serverConfig returns the server's configuration for the transport.
 func (t *transport) serverConfig(s *spec, pair *tlscert.Pair) greeter.Config {
-	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly, Answer: s.answer, Page: s.page}
+	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly, Answer: s.answer}
 	if s.tls {
 		c.Cert = pair
 	}

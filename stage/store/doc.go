@@ -3,18 +3,18 @@
 //
 // # Work
 //
-// One operation writes all rows once: 1000 of 16 KB, as on the published page, or 100,000 of 200
-// bytes. A row has an id, three random integers as text, and a JSON document with a string of
-// random letters. Rows are drawn from the run's seed. With data=json the document is an order with
-// nested lines, numbers, and words drawn by Zipf's law, which compresses as documents do (random
-// letters are pglz's worst case). With data=typed there are 100,000 rows with an int8, a
-// timestamptz, a uuid, a numeric and a text.
+// One operation writes all rows once: 1000 of 16 KB, as on the published page, or what the options
+// --rows and --size say. A row has an id, three random integers as text, and a JSON document with a
+// string of random letters. Rows are drawn from the run's seed. With --data json the document is an
+// order with nested lines, numbers, and words drawn by Zipf's law, which compresses as documents do
+// (random letters are pglz's worst case). With --data typed a row has an int8, a timestamptz, a
+// uuid, a numeric and a text.
 //
 //   - op=direct encodes the page's one Bind message of 16.5 MB, and does not send it.
 //   - peer=sink sends to a protocol sink in a process of its own (package pgsink), which reads
 //     everything and does nothing: this shows what the client alone costs.
-//   - slice=memory sends 10 MB, 100 MB and 1 GB of rows to the sink; the rows come one by one. Its
-//     column is peak-rss-B.
+//   - slice=memory sends 100 MB of rows to the sink, or the --volume; the rows come one by one.
+//     Its column is peak-rss-B.
 //   - peer=postgres writes to a real server (package postgres) that the run starts once. It needs
 //     PostgreSQL 14.
 //
@@ -23,7 +23,8 @@
 // phase=tenth all rows exist, and nine of ten already have the new values. compression=unnamed is a
 // column declared without a compression, as most are. The VACUUM or TRUNCATE that the table needs
 // is done before each batch, untimed. The table has an index on the id. No checkpoint and no
-// autovacuum happen during a batch. fsync is off unless the case's name says otherwise.
+// autovacuum happen during a batch. fsync is off and the transport a Unix socket, unless options
+// say otherwise; the rows of a user's server have what that server has.
 //
 // # Proof
 //

@@ -36,7 +36,8 @@ func withServers(run func() int) (code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var services []*lab.Service
-	for _, c := range Suite().Cases {
+	suite := Suite()
+	for _, c := range suite.Made(lab.Choices{"fsync": {"off", "on"}}) {
 		if c.Service != nil && !slices.Contains(services, c.Service) {
 			services = append(services, c.Service)
 		}

@@ -24,22 +24,19 @@ type volume struct {
 	rows int // of 16 KB
 }
 
-// memoryCases returns the slice's cases. A row's document has that many letters.
-func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
-	for _, v := range volumes {
-		c := lab.Case{
-			Name:     fmt.Sprintf("Store/peer=sink/slice=memory/volume=%s/rows=%d/transport=unix", v.name, v.rows),
-			Doc:      "How much memory does the client take for an upsert of " + v.name + " of rows that come one by one? (peak-rss-B)",
-			Batch:    30 * time.Millisecond * time.Duration(1+v.rows/1500),
-			Baseline: baseline,
-			Value:    record.ValueWall,
-		}
-		for _, contender := range memoryContenders() {
-			c.Contenders = append(c.Contenders, contender.row(openFlood(v.rows, letters), floodChecks, ""))
-		}
-		cases = append(cases, c)
+// memoryCase returns the slice's case. A row's document has that many letters.
+func memoryCase(v volume, letters int) lab.Case {
+	c := lab.Case{
+		Name:     fmt.Sprintf("Store/peer=sink/slice=memory/volume=%s/rows=%d/transport=unix", v.name, v.rows),
+		Doc:      "How much memory does the client take for an upsert of " + v.name + " of rows that come one by one? (peak-rss-B)",
+		Batch:    30 * time.Millisecond * time.Duration(1+v.rows/1500),
+		Baseline: baseline,
+		Value:    record.ValueWall,
 	}
-	return cases
+	for _, contender := range memoryContenders() {
+		c.Contenders = append(c.Contenders, contender.row(openFlood(v.rows, letters), floodChecks, ""))
+	}
+	return c
 }
 
 // memoryContenders take their rows from the target's source. Those that need all rows of a

@@ -121,22 +121,23 @@ func TestServes(t *testing.T) {
 	const lz4 = "Store/peer=postgres/column=text/compression=lz4/transport=unix/fsync=off"
 	const pglz = "Store/peer=postgres/column=text/compression=pglz/transport=unix/fsync=off"
 	for _, r := range []struct {
-		can            abilities
-		name           string
-		fsync, scratch bool
-		want           string
+		can     abilities
+		name    string
+		scratch bool
+		want    string
 	}{
-		{abilities{version: "13.2"}, lz4, false, true, "PostgreSQL 13.2 has no column compression"},
-		{abilities{version: "13.2"}, pglz, false, true, "PostgreSQL 13.2 has no column compression"},
-		{abilities{version: "15.1", compression: true}, pglz + "/on-error=ignore", false, true, "PostgreSQL 15.1 has no ON_ERROR"},
-		{abilities{version: "15.1", compression: true}, lz4, false, true, "has no lz4"},
-		{abilities{compression: true}, pglz, false, true, ""},
-		{abilities{compression: true, lz4: true}, lz4, false, true, ""},
-		{abilities{compression: true, fsync: true}, pglz, false, false, "has fsync on"},
-		{abilities{compression: true, tcp: true}, pglz, false, false, "reached by TCP"},
-		{abilities{compression: true}, pglz, false, false, ""},
+		{abilities{version: "13.2"}, lz4, true, "PostgreSQL 13.2 has no column compression"},
+		{abilities{version: "13.2"}, pglz, true, "PostgreSQL 13.2 has no column compression"},
+		{abilities{version: "15.1", compression: true}, pglz + "/on-error=ignore", true, "PostgreSQL 15.1 has no ON_ERROR"},
+		{abilities{version: "15.1", compression: true}, lz4, true, "has no lz4"},
+		{abilities{compression: true}, pglz, true, ""},
+		{abilities{compression: true, lz4: true}, lz4, true, ""},
+		{abilities{compression: true, fsync: true}, pglz, false, "has fsync on"},
+		{abilities{compression: true, tcp: true}, pglz, false, "reached by transport=tcp"},
+		{abilities{compression: true}, pglz, false, ""},
+		{abilities{compression: true, fsync: true, tcp: true}, "Route/msgs=1/peer=postgres", false, ""},
 	} {
-		err := r.can.serve(r.name, r.fsync, r.scratch)
+		err := r.can.serve(r.name, r.scratch)
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {
 			t.Errorf("%+v on %s: %v, want %q", r.can, r.name, err, r.want)
 		}

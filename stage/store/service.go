@@ -9,13 +9,14 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"postage/internal/service/postgres"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/record"
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
@@ -25,7 +26,7 @@ import (
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
-			DSN: string(*use), Log: log,
+			DSN: use.text, Log: log,
 			// Two of these may run at a time, each in a schema of its own.
 			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
 			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
@@ -50,32 +51,53 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 
 // userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It takes
 // precedence over POSTAGE_DSN, the PG* variables and this machine's PostgreSQL.
-type userDSN string
+type userDSN struct {
+	text string
+	used bool // by rows of this stage or of route
+}
 
 func (d *userDSN) Set(dsn string) error {
-	*d = userDSN(dsn)
+	d.text = dsn
 	return nil
 }
 
 // String leaves out what may contain a password.
 func (d *userDSN) String() string {
-	if *d == "" {
+	if d.text == "" {
 		return ""
 	}
 	return "..."
 }
 
 func (d *userDSN) flags(f *flag.FlagSet) {
-	*d = ""
-	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+	*d = userDSN{}
+	f.Var(d, "dsn", "PostgreSQL `server` for the stages store and route: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
 }
 
-// choose returns an error if a server is named on which nothing would be measured.
+// choose returns an error if a server is named on which nothing would be measured. The stage
+// route has its rows chosen first.
 func (d *userDSN) choose(c *lab.Choice) error {
-	if *d == "" || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil }) {
+	d.used = d.used || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil })
+	if d.text == "" || d.used {
 		return nil
 	}
 	return &lab.Hinted{Err: errors.New("--dsn: none of the cases is measured on a PostgreSQL server"), Hint: "postage run Store/peer=postgres --dsn ..."}
+}
+
+// server says how the user's server is reached and whether it waits for the disk, if one is named
+// by --dsn or the environment. If it does not answer, its rows will say so.
+func (d *userDSN) server(ctx context.Context) (lab.Settings, error) {
+	dsn, named := postgres.Named(d.text)
+	if !named {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	is, err := ask(ctx, dsn)
+	if err != nil {
+		return nil, nil
+	}
+	return lab.Settings{"transport": string(is.transport()), "fsync": is.fsyncText()}, nil
 }
 
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
@@ -91,7 +113,7 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 	return &lab.Running{
 		Environment: []string{variable(fsync) + "=" + string(text)},
 		Serves: func(c *lab.Case, way *lab.Contender) error {
-			return can.serve(c.Name+"/"+way.Name, fsync, s.Scratch())
+			return can.serve(c.Name+"/"+way.Name, s.Scratch())
 		},
 		Stop: s.Stop,
 	}, nil
@@ -104,7 +126,7 @@ type abilities struct {
 	lz4         bool
 	onError     bool // of COPY
 	fsync       bool
-	tcp         bool // its DSN reaches it through a Unix socket
+	tcp         bool // and not through a Unix socket
 }
 
 func ask(ctx context.Context, dsn string) (a abilities, err error) {
@@ -120,22 +142,38 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
-// serve returns why the server cannot serve a row. A user's server is used as it is.
-func (a abilities) serve(row string, fsync, scratch bool) error {
-	is := func(part string) bool { return strings.Contains(row+"/", "/"+part+"/") }
+func (a *abilities) transport() pgtest.Transport {
+	if a.tcp {
+		return pgtest.TCP
+	}
+	return pgtest.Unix
+}
+
+func (a *abilities) fsyncText() string {
+	if a.fsync {
+		return "on"
+	}
+	return "off"
+}
+
+// serve returns why the server cannot serve a row. A user's server is used as it is: a row that was
+// named by another server is not of this one.
+func (a *abilities) serve(row string, scratch bool) error {
+	keys := record.KeysOf(row)
+	fsync, transport := keys.Get("fsync"), keys.Get("transport")
 	switch {
 	case !a.compression:
 		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
-	case (is("compression=lz4") || is("toast=lz4")) && !a.lz4:
+	case (keys.Get("compression") == "lz4" || keys.Get("toast") == "lz4") && !a.lz4:
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
-	case is("on-error=ignore") && !a.onError:
+	case keys.Get("on-error") == "ignore" && !a.onError:
 		return fmt.Errorf("PostgreSQL %s has no ON_ERROR: this needs PostgreSQL 17", a.version)
 	case scratch:
 		return nil
-	case a.fsync != fsync:
-		return fmt.Errorf("the server in use has fsync %s", map[bool]string{true: "on", false: "off"}[a.fsync])
-	case is("transport=unix") == a.tcp:
-		return fmt.Errorf("the server in use is reached by %s", map[bool]string{true: "TCP", false: "a Unix socket"}[a.tcp])
+	case fsync != "" && fsync != a.fsyncText():
+		return fmt.Errorf("the server in use has fsync %s", a.fsyncText())
+	case transport != "" && transport != string(a.transport()):
+		return fmt.Errorf("the server in use is reached by transport=%s", a.transport())
 	}
 	return nil
 }

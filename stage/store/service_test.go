@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/record"
 )
 
 // A run on the user's own server works in a schema of its own, which is gone afterwards. It does
@@ -27,7 +29,7 @@ func TestUsersServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	dsn := r.dsn(pgtest.Unix)
-	ctx, use := t.Context(), userDSN(dsn)
+	ctx, use := t.Context(), userDSN{text: dsn}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +89,48 @@ func TestUsersServer(t *testing.T) {
 	}
 	if _, err := conn.Exec(ctx, "drop schema postage"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The cases of a user's server are named by what that is, whatever the options' defaults are, and
+// it serves all of them.
+func TestNamedByTheServer(t *testing.T) {
+	if noServer != nil {
+		t.Skip(noServer)
+	}
+	server, err := pgtest.Start(t.Context(), pgtest.Options{Fsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	suite := Suite()
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	suite.Flags(flags)
+	if err := flags.Set("dsn", server.DSN(pgtest.TCP)); err != nil {
+		t.Fatal(err)
+	}
+	is, err := suite.Server(t.Context())
+	if err != nil || is["transport"] != "tcp" || is["fsync"] != "on" {
+		t.Fatalf("the server is %v, %v", is, err)
+	}
+	suite.Cases = suite.Made(lab.Choices{"transport": {is["transport"]}, "fsync": {is["fsync"]}, "compression": {"unnamed"}})
+	entries, err := lab.Select([]lab.Suite{suite}, []string{"Store/peer=postgres/transport=tcp/fsync=on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := lab.NewRecord(lab.Plan{Entries: entries}, record.Run{}, record.Machine{})
+	_, stop := lab.StartServices(t.Context(), entries, rec, t.Output())
+	for _, row := range rec.Rows {
+		if !row.OK() && !strings.Contains(string(row.Proof), "has no lz4") && !strings.Contains(string(row.Proof), "has no ON_ERROR") {
+			t.Errorf("%s: %s", row.Name, row.Proof)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }
 

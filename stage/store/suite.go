@@ -14,77 +14,110 @@ import (
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	return suite(workloads{
-		page:  workload{rows: 1000, size: "16KB", letters: 16384},
-		part:  workload{rows: 100, size: "16KB", letters: 16384},
-		small: workload{rows: 100_000, size: "200B", letters: 110},
-		few:   workload{rows: 100, size: "200B", letters: 110},
-		json:  workload{rows: 1000, size: "16KB", data: dataJSON, letters: 16384},
-		typed: workload{rows: 100_000, size: "80B", data: dataTyped, letters: 12},
-	}, volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
+	suite, _ := SuiteAndServer()
+	return suite
 }
 
-// workloads are the rows of the cases: the page's, a part of them for a run of a few minutes on a
-// server, small rows, few of them as one request brings, realistic documents, and typed columns.
-type workloads struct{ page, part, small, few, json, typed workload }
+// SuiteAndServer returns the stage's cases, and the database of those without fsync.
+func SuiteAndServer() (lab.Suite, *lab.Service) {
+	return suite([]string{"1000", "100", "100000"}, volume{"100MB", 6100}, volume{"10MB", 610}, volume{"1GB", 65_000})
+}
 
-// suite returns the cases for workloads, and for volumes of the page's rows.
-func suite(of workloads, volumes ...volume) lab.Suite {
+// suite returns the cases for numbers of rows and for volumes, the default ones first.
+func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 	var use userDSN
-	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
-		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink}, Flags: use.flags, Choose: use.choose}
-	suite.Cases = append(suite.Cases,
-		sinkCase(of.page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
-		directCase(of.page))
 	relaxed, durable := newService(&use, false), newService(&use, true)
-	base := setting{workload: of.page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
-	first := base
-	first.workload = of.part
-	suite.Cases = append(suite.Cases,
-		serverCase(first, relaxed, "What does a tenth of the page's upsert cost on a real server, when all rows exist?"),
-		sinkCase(of.small, pgtest.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
-		sinkCase(of.few, pgtest.TCP, false, "What does the client alone pay where a request brings 100 rows of 200 bytes?"),
-		sinkCase(of.page, pgtest.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
+	var named []string
+	for _, v := range volumes {
+		named = append(named, v.name)
+	}
+	return lab.Suite{
+		Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
+		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink}, Flags: use.flags, Choose: use.choose, Server: use.server,
+		Options: []lab.Option{
+			{Name: "rows", Doc: "rows of a write", Values: rows},
+			{Name: "size", Doc: "size of a row", Values: []string{"16KB", "200B"}},
+			{Name: "data", Doc: "documents of random letters as on the page, of a service's JSON, or typed columns", Values: []string{"letters", dataJSON, dataTyped}},
+			{Name: "column", Doc: "type of the document's column", Values: []string{"jsonb", "text"}},
+			{Name: "compression", Doc: "compression of the document's column", Values: []string{"pglz", "lz4", unnamed}},
+			{Name: "transport", Doc: "how PostgreSQL is reached", Values: []string{string(pgtest.Unix), string(pgtest.TCP)}},
+			{Name: "fsync", Doc: "whether PostgreSQL waits for the disk", Values: []string{"off", "on"}},
+			{Name: "volume", Doc: "all rows of slice=memory", Values: named},
+		},
+		Make: func(set lab.Settings) []lab.Case {
+			s := setting{
+				workload: workloadOf(set), column: set["column"], compression: set["compression"],
+				transport: pgtest.Transport(set["transport"]), fsync: set["fsync"] == "on",
+			}
+			service := relaxed
+			if s.fsync {
+				service = durable
+			}
+			first := workloadOf(lab.Settings{"rows": rows[0], "size": "16KB", "data": "letters"})
+			var cases []lab.Case
+			if s.data == dataLetters && s.bytes() <= mostBytes {
+				cases = append(cases, sinkCase(s.workload, s.transport))
+			}
+			cases = append(cases, directCase(first))
+			if s.bytes() <= mostBytes {
+				cases = append(cases, serverCases(s, service)...)
+			}
+			v := volumes[slices.Index(named, set["volume"])]
+			return append(cases, memoryCase(v, first.letters))
+		},
+	}, relaxed
+}
 
-	for _, slice := range []struct {
-		doc    string
-		change func(*setting)
-		more   []*contender
-	}{
-		{"What does the page's upsert cost on a real server, when all rows exist?", func(*setting) {}, nil},
-		{"What does the page's upsert cost on a real server, when no row exists, and what do ways save that only insert?", func(s *setting) { s.phase = phaseInsert }, nil},
-		{"How much of the server's time is pglz, which lz4 saves?", func(s *setting) { s.compression = "lz4" }, nil},
-		{"How much of the server's time is reading JSON, which a text column saves?", func(s *setting) { s.column = "text" }, nil},
-		{"What is left for the driver to win where the server has neither JSON to read nor pglz to run?", func(s *setting) { s.column, s.compression = "text", "lz4" }, nil},
-		{"What does an upsert of 100,000 rows of 200 bytes cost on a real server, when all rows exist?", func(s *setting) { s.workload = of.small }, nil},
-		{"What does an insert of 100,000 rows of 200 bytes cost on a real server, and what do ways save that only insert?", func(s *setting) { s.workload, s.phase = of.small, phaseInsert }, nil},
-		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = pgtest.TCP }, nil},
-		{"What does it cost when the server waits for the disk, as in production?", func(s *setting) { s.fsync = true }, nil},
-		{"What does it cost over TCP and with a server that waits for the disk, as a user's own server has it as a rule?", func(s *setting) { s.transport, s.fsync = pgtest.TCP, true }, nil},
-		{"What does an upsert of documents as services have them cost, in a column that names no compression, and what do lz4 and a second connection save?",
-			func(s *setting) { s.workload, s.compression = of.json, unnamed }, compressing()},
-		{"What does it save to leave rows alone that have not changed: nine of ten documents?",
-			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulk("upsert/strategy=auto/unchanged=skip"), bulk("upsert/strategy=auto/unchanged=skip/toast=lz4"))},
-		{"What does an upsert of 100,000 rows of typed columns cost, when all rows exist?", func(s *setting) { s.workload = of.typed }, nil},
-		{"What does an insert of 100,000 rows of typed columns cost?", func(s *setting) { s.workload, s.phase = of.typed, phaseInsert }, nil},
+// mostBytes is how much a write may have, about, of which each worker keeps some copies.
+const mostBytes = 100 << 20
+
+// workloadOf is what the options ask for.
+func workloadOf(set lab.Settings) workload {
+	w := workload{rows: set.Int("rows"), size: set["size"], letters: 16384}
+	if set["data"] != "letters" {
+		w.data = set["data"]
+	}
+	switch {
+	case w.data == dataTyped:
+		w.size, w.letters = "80B", 12
+	case w.size == "200B":
+		w.letters = 110
+	}
+	return w
+}
+
+// bytes is about how many a write has.
+func (w *workload) bytes() int { return w.rows * w.letters }
+
+// serverCases are those on a real server, by what the table has before.
+func serverCases(s setting, service *lab.Service) []lab.Case {
+	rows := fmt.Sprintf("%d rows of %s", s.rows, s.size)
+	var cases []lab.Case
+	for _, phase := range []struct{ name, doc string }{
+		{phaseUpdate, "What does an upsert of " + rows + " cost on a real server, when all rows exist?"},
+		{phaseInsert, "What does an insert of " + rows + " cost on a real server, and what do ways save that only insert?"},
+		{phaseTenth, "What does it save, of " + rows + ", to leave alone the nine of ten that have not changed?"},
 	} {
-		s := base
-		slice.change(&s)
+		s.phase = phase.name
 		more := onServers()
-		if s == base {
+		if s.phase == phaseUpdate {
 			more = append(more, execModes()...)
 		}
 		if s.transport == pgtest.Unix {
 			more = append(more, pgxExec("/sndbuf=2MB"), precomputed("/sndbuf=2MB"))
 		}
-		service := relaxed
-		if s.fsync {
-			service = durable
+		if s.phase == phaseTenth {
+			more = append(more, bulk("upsert/strategy=auto/unchanged=skip"))
 		}
-		suite.Cases = append(suite.Cases, serverCase(s, service, slice.doc, append(more, slice.more...)...))
+		if s.compression == unnamed && s.data != dataTyped {
+			more = append(more, compressing()...)
+			if s.phase == phaseTenth {
+				more = append(more, bulk("upsert/strategy=auto/unchanged=skip/toast=lz4"))
+			}
+		}
+		cases = append(cases, serverCase(s, service, phase.doc, more...))
 	}
-	suite.Cases = append(suite.Cases, memoryCases(volumes, of.page.letters)...)
-	return suite
+	return cases
 }
 
 // contenders returns the ways to write rows, in the order in which they are listed. To add one,
@@ -143,8 +176,7 @@ func compressing() []*contender {
 	}
 }
 
-// execModes are the other modes of pgx's Exec. They are compared at the sink, and in the page's
-// case on a server.
+// execModes are the other modes of pgx's Exec.
 func execModes() []*contender {
 	return []*contender{pgxExec("/mode=cache-describe"), pgxExec("/mode=describe-exec"), pgxExec("/mode=exec"), pgxExec("/mode=simple")}
 }
@@ -152,23 +184,21 @@ func execModes() []*contender {
 // baseline is pgx's Exec in its default mode.
 const baseline = "lib=pgx/call=exec"
 
-func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string) lab.Case {
-	c := lab.Case{
-		Name:     fmt.Sprintf("Store/peer=sink/rows=%d/size=%s/transport=%s", w.rows, w.size, transport),
-		Doc:      doc,
-		Headline: headline,
-		Batch:    30 * time.Millisecond * time.Duration(1+w.rows/50_000),
-		Baseline: baseline,
-		Value:    record.ValueWall,
-	}
-	if headline {
-		c.First = []string{"lib=pgx/call=copy-temporary", "lib=pq/call=exec", "lib=pgbulk/call=exec", "lib=pgbulk/call=upsert/strategy=auto", roomyName}
-	}
+func sinkCase(w workload, transport pgtest.Transport) lab.Case {
 	floor := precomputedName
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
 	if transport == pgtest.Unix {
 		floor = roomyName
 		ways = append(ways, pgxExec("/sndbuf=2MB"), precomputed("/sndbuf=2MB"))
+	}
+	c := lab.Case{
+		Name:     fmt.Sprintf("Store/peer=sink/rows=%d/size=%s/transport=%s", w.rows, w.size, transport),
+		Doc:      fmt.Sprintf("What does the client alone pay for one upsert of %d rows of %s, whatever the server does with them?", w.rows, w.size),
+		Headline: true,
+		First:    []string{"lib=pgx/call=copy-temporary", "lib=pq/call=exec", "lib=pgbulk/call=exec", "lib=pgbulk/call=upsert/strategy=auto", floor},
+		Batch:    30 * time.Millisecond * time.Duration(1+w.rows/50_000),
+		Baseline: baseline,
+		Value:    record.ValueWall,
 	}
 	for _, contender := range ways {
 		if !contender.insertsOnly {

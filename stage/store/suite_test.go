@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	headlines := 0
-	for _, c := range Suite().Cases {
+	for _, c := range Suite().Made(nil) {
 		if c.Doc == "" {
 			t.Errorf("%s has no Doc", c.Name)
 		}
@@ -32,25 +32,35 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// As many rows as it takes to have a value that is compressed, and two statements.
-func testSuite() lab.Suite {
-	return suite(workloads{
-		page:  workload{rows: 20, size: "16KB", letters: 16384},
-		part:  workload{rows: 10, size: "16KB", letters: 16384},
-		small: workload{rows: 13_200, size: "200B", letters: 110},
-		few:   workload{rows: 7, size: "200B", letters: 110},
-		json:  workload{rows: 30, size: "16KB", data: dataJSON, letters: 16384},
-		typed: workload{rows: 1500, size: "80B", data: dataTyped, letters: 12},
-	}, volume{"8MB", 500})
+// testCases have as many rows as it takes to have a value that is compressed, and two statements.
+func testCases() (cases []lab.Case) {
+	suite, _ := suite([]string{"20", "13200", "1500"}, volume{"8MB", 500})
+	have := map[string]bool{}
+	for _, choices := range []lab.Choices{
+		nil,
+		{"rows": {"13200"}, "size": {"200B"}},
+		{"column": {"text"}, "compression": {"lz4"}},
+		{"data": {"json"}, "compression": {"unnamed"}},
+		{"rows": {"1500"}, "data": {"typed"}},
+		{"transport": {"tcp"}, "fsync": {"on"}},
+	} {
+		for _, c := range suite.Made(choices) {
+			if !have[c.Name] {
+				have[c.Name] = true
+				cases = append(cases, c)
+			}
+		}
+	}
+	return cases
 }
 
 // Every contender proves itself on small workloads. With POSTAGE_LONG that is in every case, and
 // with POSTAGE_LONG=hours on the workloads that are measured.
 func TestEveryContenderProves(t *testing.T) {
 	ctx := context.Background()
-	cases := testSuite().Cases
+	cases := testCases()
 	if os.Getenv("POSTAGE_LONG") == "hours" {
-		cases = Suite().Cases
+		cases = Suite().Made(nil)
 	}
 	proven := map[string]bool{}
 	for _, c := range cases {
@@ -114,7 +124,7 @@ func again(proven map[string]bool, caseName, contender string) bool {
 // Rows whose server does not start say why, in one line; the others are left as they are.
 func TestServerThatDoesNotStart(t *testing.T) {
 	t.Setenv("POSTAGE_DSN", "host=/nonexistent user=nobody")
-	entries := lab.Entries([]lab.Suite{testSuite()})
+	entries := lab.Entries([]lab.Suite{{Stage: "store", Cases: testCases()}})
 	rec := &record.Record{}
 	for _, e := range entries {
 		rec.Rows = append(rec.Rows, record.Row{Name: e.Row(), Proof: record.ProofOK})

@@ -34,9 +34,6 @@ type Config struct {
 	Place *link.End `json:"place,omitempty"`
 	// Answer is how long a payload it answers with, see [hello.Filling]; 0 for the request's.
 	Answer int `json:"answer,omitempty"`
-	// Page, if set, are the lengths of so many answers of another length, at most Answer. Which one
-	// is asked for is the only byte of the request's payload.
-	Page []int `json:"page,omitempty"`
 	// Cert is the server's certificate; nil is without TLS.
 	Cert *tlscert.Pair `json:"cert,omitempty"`
 	// Body names the codec of messages: json, proto or vtproto.
@@ -270,12 +267,6 @@ func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error)
 	reply := hello.Greeting(request, proto)
 	if h.filling != nil {
 		reply.Payload = h.filling
-	}
-	if h.config.Page != nil {
-		if len(request.Payload) != 1 || int(request.Payload[0]) >= len(h.config.Page) {
-			return nil, fmt.Errorf("greeter: the page has no object %x", request.Payload)
-		}
-		reply.Payload = h.filling[:h.config.Page[request.Payload[0]]]
 	}
 	if h.config.Fault.Garble {
 		reply.Response = "Goodbye"

@@ -22,6 +22,13 @@ type userServer struct {
 	dsn    string
 }
 
+// Named returns the connection string of the user's own server, if one is named: by dsn, or else by
+// POSTAGE_DSN or the PG* variables, which pgx reads for an empty string.
+func Named(dsn string) (_ string, ok bool) {
+	dsn, _, ok = userDSN(Options{DSN: dsn})
+	return dsn, ok
+}
+
 // userDSN returns the user's connection string and where it comes from.
 func userDSN(o Options) (dsn, from string, ok bool) {
 	if o.DSN != "" {
