@@ -21,11 +21,11 @@ import (
 // benchFlags are the flags of `postage bench`.
 type benchFlags struct {
 	measureFlags
-	bench            string
-	thresholds       string
-	patience         time.Duration
-	cpus             []int
-	all, count       bool
+	bench      string
+	thresholds string
+	patience   time.Duration
+	cpus       []int
+	all, count bool
 }
 
 func benchCommand() *cobra.Command {

@@ -34,9 +34,6 @@ type profileFlags struct {
 	record    string
 	anyFormat bool
 	corePrice float64
-	against   []string
-	requests  []float64
-	html      string
 	metrics   *profile.Metrics // of the servers that were asked last
 }
 
@@ -52,8 +49,7 @@ Each sample belongs to the nearest caller that is not a helper, such as runtime 
 What a change would save is that share times a measured ratio: of --record, else of a record of this machine in ` + runsFolder + `, else of a table that comes with postage. Nothing leaves this machine.`,
 		Example: `  postage profile http://localhost:6060 --seconds 30
   postage profile cpu.pprof allocs.pprof --any-format
-  postage profile cpu.pprof --record .postage/runs/latest
-  postage profile new.pprof --against old.pprof`,
+  postage profile cpu.pprof --record .postage/runs/latest`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd, args, &f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -67,12 +63,7 @@ What a change would save is that share times a measured ratio: of --record, else
 	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
 	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
-	flags.StringArrayVar(&f.against, "against", nil, "`profile` from before a change: print what moved; may be repeated")
-	flags.Float64SliceVar(&f.requests, "requests", nil, "with --against: how many `requests` the new profiles are of, and the old: NEW,OLD")
-	flags.Lookup("requests").DefValue = "" // not "[]"
-	flags.StringVar(&f.html, "html", "", "write a page to `file`: a bar, a flame graph by owners, the tables")
-	f.register(cmd, "html")
-	cmd.MarkFlagsMutuallyExclusive("against", "html")
+	f.register(cmd)
 	return cmd
 }
 
@@ -82,10 +73,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		return errors.New("--seconds: want at least 1")
 	case !(f.corePrice >= 0):
 		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
-	case len(f.requests) > 0 && len(f.against) == 0:
-		return errors.New("--requests goes with --against")
-	case len(f.requests) != 0 && (len(f.requests) != 2 || !(slices.Min(f.requests) > 0)):
-		return errors.New("--requests: want how many the new profiles are of, and the old, such as 5000,4800")
 	}
 	table, err := profile.NewOwners()
 	if err != nil {
@@ -104,13 +91,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	if err != nil {
 		return err
 	}
-	if len(f.against) > 0 {
-		old, err := f.summary(cmd, table, f.against)
-		if err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-		return profile.PrintMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
-	}
 	costs, err := f.costs()
 	if err != nil {
 		return err
@@ -118,9 +98,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	s.Predict(table, costs, f.anyFormat, f.corePrice)
 	for i := range s.Sites {
 		s.Sites[i].Checks = checksOf(&s.Sites[i])
-	}
-	if f.html != "" {
-		return writeFile(f.html, func(w io.Writer) error { return profile.HTML(w, s) })
 	}
 	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }

@@ -270,31 +270,3 @@ func share(i verdict.Interval) string {
 
 // tenths is a part of 1, to a tenth of a percent.
 func tenths(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
-
-// PrintMoves writes what moved between profiles from before a change and after.
-func PrintMoves(w io.Writer, m *Moves, form report.Form) error {
-	if form.JSON {
-		return report.WriteJSON(w, m)
-	}
-	d := &report.Doc{Form: form}
-	text := report.Grouped
-	if m.Unit != PerRequest {
-		text = tenths
-	}
-	d.Title("What moved, in " + m.Unit + ":")
-	columns := []report.Column[Move]{
-		report.Texts("operation", func(x Move) string { return x.String() }),
-		report.Figures("old", func(x Move) string { return text(x.Old) }),
-		report.Figures("new", func(x Move) string { return text(x.New) }),
-		report.Figures("moved (95% interval)", func(x Move) string {
-			return fmt.Sprintf("%s (%s to %s)", text(x.Moved.Value), text(x.Moved.Low), text(x.Moved.High))
-		}),
-	}
-	report.Table(d, columns, append(m.Moves, m.Total), func(x Move, text string) string {
-		if x.Moved.Low <= 0 && x.Moved.High >= 0 {
-			return d.Paint(report.Dim, text)
-		}
-		return text
-	})
-	return d.Print(w)
-}

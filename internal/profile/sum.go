@@ -56,14 +56,10 @@ type Shares struct {
 	Unknown         verdict.Interval `json:"not_attributed"`
 }
 
-// counted is what intervals are made of.
-type counted struct {
-	Flame          *Flame `json:"-"`
-	total, samples float64
-	each           []map[Key]float64 // by profile of CPU time: ns of each operation
-}
+// counted is what intervals are made of: ns of CPU time, and samples.
+type counted struct{ total, samples float64 }
 
-// Key names an operation, or a part that is none: "own code".
+// Key names an operation.
 type Key struct {
 	Stage     string `json:"stage"`
 	Does      string `json:"does"` // "decode", "encode", "read", "write" or ""
@@ -103,8 +99,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
 	s := &Summary{Version: 1}
-	s.Flame = &Flame{Name: "all", Stage: other}
-	bytes, cores, timed, lasting, nodes := 0.0, 0.0, true, true, mostNodes
+	bytes, cores, timed, lasting := 0.0, 0.0, true, true
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
@@ -115,22 +110,17 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			}
 			continue
 		}
-		each, before := map[Key]float64{}, s.total
+		before := s.total
 		for _, sample := range source.Sample {
-			stack := a.stack(sample)
-			p, assist := a.of(stack)
+			p, assist := a.of(a.stack(sample))
 			to, ns, n := held(places, p), positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
 			if assist {
 				to.assist += ns
-				each[keys[collector]] += ns
-			} else {
-				each[p.key()] += ns
 			}
-			s.Flame.burn(stack, &p, ns, &nodes)
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
-		s.each, s.Profiles = append(s.each, each), s.Profiles+1
+		s.Profiles++
 		timed, lasting = timed && source.timed, lasting && source.DurationNanos > 0
 		cores += (s.total - before) / float64(max(1, source.DurationNanos))
 	}
@@ -149,7 +139,6 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	if bytes > 0 {
 		s.Allocated = &bytes
 	}
-	s.Flame.settle(s.total, 0.001)
 	s.add(places, bytes)
 	return s, nil
 }
@@ -157,13 +146,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 // positive is a sample's value: that of a difference of profiles may be below 0.
 func positive(v int64) float64 { return float64(max(0, v)) }
 
-// keys are of what is no operation.
-var keys = [...]Key{own: {other, "", "own code"}, collector: {other, "", "garbage"}, scheduler: {other, "", "runtime"}, unknown: {other, "", "not attributed"}}
-
+// key is the operation of an owned place.
 func (p *place) key() Key {
-	if p.kind != owned {
-		return keys[p.kind]
-	}
 	name, _ := strings.CutSuffix(p.owner.Operation, "*")
 	return Key{p.owner.Stage, p.does, strings.ReplaceAll(name, "_", " ")}
 }
