@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/history"
-	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/show"
 	"postage/record"
@@ -140,7 +139,7 @@ func completeHistoryRows(cmd *cobra.Command, args []string, _ string) ([]string,
 }
 
 // reportedTrends are the trends of the contenders of these runs, on their machines.
-func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (trends []*trend.Trend, err error) {
+func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (trends []*history.Trend, err error) {
 	machines := map[string]map[string]bool{} // by row
 	var rows []string
 	for _, run := range runs {
