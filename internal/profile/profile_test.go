@@ -141,7 +141,7 @@ func TestAttribution(t *testing.T) {
 		if got == "own code" {
 			table, _ := NewOwners()
 			a := &attributor{table: table, frames: map[*profile.Function]*frame{}, others: map[string]*Owner{}}
-			p, _ := a.of(a.stack(stacks("cpu", "5 "+c.stack).Sample[0]))
+			p, _ := a.place(a.stack(stacks("cpu", "5 "+c.stack).Sample[0]))
 			got += " " + p.site
 		}
 		if strings.HasPrefix(c.stack, "runtime.gcDrainN") && len(s.Sites) == 1 && s.Garbage.Value == 1 {

@@ -146,7 +146,7 @@ func TestKnownShares(t *testing.T) {
 	table := must(NewOwners())
 	a := &attributor{table: table, others: map[string]*Owner{}, frames: map[*profile.Function]*frame{}}
 	for _, sample := range one.Sample { // with assists, which are within what the clock says too
-		p, _ := a.of(a.stack(sample))
+		p, _ := a.place(a.stack(sample))
 		name := truthName(&p)
 		found[name] += float64(sample.Value[1]) / s.total
 	}
