@@ -102,7 +102,7 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }
 
-// summary reads the profiles, files and servers, and adds them up.
+// summary reads the profiles from files and servers, and adds them up.
 func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names []string) (*profile.Summary, error) {
 	sources, urls := []*profile.Source{}, []string{}
 	for _, name := range names {
@@ -156,12 +156,12 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		if err != nil {
 			return nil, err
 		}
-		of, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
+		root, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
 		if strings.Trim(kind, "/") != "" || strings.HasSuffix(u.Path, ".pprof") {
 			wanted = append(wanted, name)
 			continue
 		}
-		u.Path = of
+		u.Path = root
 		for _, kind := range []string{"profile", "allocs"} {
 			one := u.JoinPath("debug/pprof", kind)
 			one.RawQuery = fmt.Sprintf("seconds=%d", f.seconds)
@@ -190,7 +190,7 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	return found, err
 }
 
-// secondsOf is how long the longest profile takes, at least so many seconds: a URL may say.
+// secondsOf is how many seconds the longest profile takes, at least least: a URL may ask for more.
 func secondsOf(names []string, least int) int {
 	for _, name := range names {
 		if u, err := url.Parse(name); err == nil {
@@ -201,8 +201,8 @@ func secondsOf(names []string, least int) int {
 	return least
 }
 
-// countersOf are the counters of the servers that export them beside their profiles, by their
-// hosts: of one several profiles may be named.
+// countersOf reads the counters of the servers that export them, by host: several of the names may
+// have the same host.
 func countersOf(ctx context.Context, client *http.Client, names []string, header http.Header) map[string]profile.Counters {
 	all := map[string]profile.Counters{}
 	for _, name := range names {
@@ -221,7 +221,7 @@ func countersOf(ctx context.Context, client *http.Client, names []string, header
 	return all
 }
 
-// get asks a server, as --header says, for what it must have.
+// get sends a request with the fields of --header, and returns an error unless the status is 200.
 func get(ctx context.Context, client *http.Client, name string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
 	if err != nil {
@@ -249,8 +249,8 @@ func fetchProfile(ctx context.Context, client *http.Client, name string, header 
 	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }
 
-// costs are what ratios are taken from: the record that was named; else those of this machine in
-// the runs folder, the newest first, and the shipped table.
+// costs returns where ratios are taken from: the named record, or else this machine's records in the
+// runs folder, the newest first, and the shipped table.
 func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	if f.record != "" {
 		rec, err := loadRun(f.record)
@@ -279,8 +279,8 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	return append(all, shipped), err
 }
 
-// checksOf are the commands that check what was said of a site: with the message's schema, if the
-// module has it, and the package's benchmarks.
+// checksOf returns the commands that check a site's savings: with the message's schema, if the module
+// has it, and with the package's benchmarks.
 func checksOf(site *profile.Site) (commands []string) {
 	if len(site.Savings) == 0 {
 		return nil
@@ -296,11 +296,10 @@ func checksOf(site *profile.Site) (commands []string) {
 	return commands
 }
 
-// mostFiles is how many of a module are looked at for a schema.
+// mostFiles is how many of a module's files are searched for a schema.
 const mostFiles = 20_000
 
-// schemaOf is the schema that declares a message, of the module that a source file is in, "" if
-// there is none.
+// schemaOf finds the schema that declares a message in a source file's module, "" if there is none.
 func schemaOf(source, message string) (schema string) {
 	root := filepath.Dir(source)
 	for up := ""; ; root = up {

@@ -89,7 +89,7 @@ func newTrends(trends []*Trend) *trendsView {
 	each := min(trendPoints, max(trendPointsLeast, trendPointsInAll/len(all)))
 	ids := report.IDs{}
 	for _, t := range all {
-		v.Trends = append(v.Trends, newTrend(t, each, ids.Of("trend-"+t.Row)))
+		v.Trends = append(v.Trends, newTrend(t, each, ids.New("trend-"+t.Row)))
 	}
 	return v
 }
