@@ -212,8 +212,8 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	})
 }
 
-// toMeasure returns a new run, or the one to resume; with --count, what was counted before. It takes
-// the flags and packages of a resumed run.
+// toMeasure returns a new run, or the one to resume; with --count, what was counted before. It
+// takes the flags and packages of a resumed run.
 func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *verdict.CountedRun, err error) {
 	var kept []string
 	m = new(measurement)

@@ -18,16 +18,16 @@ import (
 // enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.
 const enoughComparisons = 368
 
-// comparisonBudget is the least time for a comparison. A case of `postage run` may get as much of the
-// default budget.
+// comparisonBudget is the least time for a comparison. A case of `postage run` may get as much of
+// the default budget.
 const comparisonBudget = 6 * time.Second
 
 // calibrationPrecision is so narrow that a calibration uses its whole budget.
 const calibrationPrecision = 0.005
 
 // calibrated finds the baseline that a calibration of the stage compares with itself: the first
-// headline case's, or else the first case's. For "" it prefers a stage that needs no server, because
-// a server's time varies more than the machine's. It is nil if there is no such stage.
+// headline case's, or else the first case's. For "" it prefers a stage that needs no server,
+// because a server's time varies more than the machine's. It is nil if there is no such stage.
 func (p program) calibrated(stage string) (baseline *lab.Entry) {
 	best := -1
 	for i, suite := range p.suites {

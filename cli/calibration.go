@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// calibrationOf counts the verdicts in a calibration's record. covered counts the intervals of slowed
-// contenders that contain the slowdown.
+// calibrationOf counts the verdicts in a calibration's record. covered counts the intervals of
+// slowed contenders that contain the slowdown.
 func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covered rateForm) {
 	c = &calibrationForm{Stage: stage}
 	margin := verdict.Margin(rec.Run.Precision)

@@ -51,8 +51,8 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 	return gateStatus(cmd, c.Outcome(), nil, c.New.Run.Vary)
 }
 
-// gateStatus is the error that decides a gate's exit code: the outcome, unless the new code lost some
-// benchmarks. vary is what the sides differ in.
+// gateStatus is the error that decides a gate's exit code: the outcome, unless the new code lost
+// some benchmarks. vary is what the sides differ in.
 func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary string) error {
 	if len(lost) > 0 {
 		return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(lost, ", ")), "the lines above say why")
@@ -112,8 +112,8 @@ func oneSided(old string) error {
 		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
-// answers is an error if some row has figures in the old code only: the gate has no answer for it. A
-// row that the old revision did not have, or that failed there, cannot have become slower.
+// answers is an error if some row has figures in the old code only: the gate has no answer for it.
+// A row that the old revision did not have, or that failed there, cannot have become slower.
 func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {
@@ -128,8 +128,8 @@ func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	return nil
 }
 
-// loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For ""
-// all are the defaults.
+// loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For
+// "" all are the defaults.
 func loadThresholds(name string, defaults verdict.Thresholds) (verdict.Thresholds, error) {
 	if name == "" {
 		return defaults, nil

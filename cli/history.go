@@ -81,8 +81,8 @@ func printTrends(cmd *cobra.Command, folder, name string, last int, form report.
 	return history.PrintTrends(cmd.OutOrStdout(), row, h.Trends(row), last, form)
 }
 
-// readHistory reads the records in a folder, or in the runs folder for "". It warns of each file that
-// is skipped.
+// readHistory reads the records in a folder, or in the runs folder for "". It warns of each file
+// that is skipped.
 func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool) (*history.History, error) {
 	if folder == "" {
 		folder = runsFolder

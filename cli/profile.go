@@ -249,8 +249,8 @@ func fetchProfile(ctx context.Context, client *http.Client, name string, header 
 	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }
 
-// costs returns where ratios are taken from: the named record, or else this machine's records in the
-// runs folder, the newest first, and the shipped table.
+// costs returns where ratios are taken from: the named record, or else this machine's records in
+// the runs folder, the newest first, and the shipped table.
 func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	if f.record != "" {
 		rec, err := loadRun(f.record)
@@ -279,8 +279,8 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	return append(all, shipped), err
 }
 
-// checksOf returns the commands that check a site's savings: with the message's schema, if the module
-// has it, and with the package's benchmarks.
+// checksOf returns the commands that check a site's savings: with the message's schema, if the
+// module has it, and with the package's benchmarks.
 func checksOf(site *profile.Site) (commands []string) {
 	if len(site.Savings) == 0 {
 		return nil

@@ -43,9 +43,9 @@ const (
 // like has the verdict on a row that has the same colour.
 var like = map[Verdict]verdict.Verdict{Holds: verdict.Faster, Differs: verdict.Slower, WasArtefact: verdict.Slower}
 
-// Tolerance is the factor within which a ratio counts as reproduced. NoMore is the factor by which a
-// ratio may exceed an upper limit ("no slower"): a smaller difference does not matter, even if it is
-// certain.
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is the factor by which
+// a ratio may exceed an upper limit ("no slower"): a smaller difference does not matter, even if it
+// is certain.
 const (
 	Tolerance = 1.25
 	NoMore    = 1.02

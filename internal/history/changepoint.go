@@ -144,7 +144,8 @@ func split(x []float64) (at int, logP float64) {
 	return at, min(0, math.Log(tail)-ratio/2)
 }
 
-// centredRanks returns the values' ranks less their mean. Equal values share the mean of their ranks.
+// centredRanks returns the values' ranks less their mean. Equal values share the mean of their
+// ranks.
 func centredRanks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {

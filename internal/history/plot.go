@@ -20,7 +20,8 @@ const (
 	trendBottom = 190
 )
 
-// How many points a page shows in all and for one trend, and how many trends, so that it stays small.
+// How many points a page shows in all and for one trend, and how many trends, so that it stays
+// small.
 const (
 	trendPointsInAll = 1000
 	trendPoints      = 200

@@ -73,7 +73,8 @@ func SecondOf(in load.Interval) Second {
 		ns(in.Latency.ValueAtQuantile(50)), ns(in.Latency.ValueAtQuantile(99)), ns(in.Latency.Max())}
 }
 
-// loadPoints is how many points a plot has at most. In a longer load each stands for several seconds.
+// loadPoints is how many points a plot has at most. In a longer load each stands for several
+// seconds.
 const loadPoints = 600
 
 // linePlot is a plot of lines. Its places are in the units of its SVG.

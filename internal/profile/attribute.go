@@ -166,8 +166,8 @@ var (
 	encodes = regexp.MustCompile(`(?i)marshal|encod|append|writ|deflat|compress|^size|close|flush|pack|format|compact|indent|msgsize|send`)
 )
 
-// direction says whether a function decodes or encodes, by its name or its type's; "" if they do not
-// say.
+// direction says whether a function decodes or encodes, by its name or its type's; "" if they do
+// not say.
 func direction(f *frame) string {
 	for _, name := range []string{f.method, f.typ} {
 		switch {

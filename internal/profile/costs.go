@@ -149,7 +149,8 @@ func readCosts(r io.Reader) (*Costs, error) {
 	return c, lines.Err()
 }
 
-// row finds the figure of a contender in the case, or else of the contender without its last settings.
+// row finds the figure of a contender in the case, or else of the contender without its last
+// settings.
 func (c *costCase) row(contender string) (figure, bool) {
 	for contender != "" {
 		if x, ok := c.rows[contender]; ok {

@@ -10,9 +10,9 @@ import (
 // Counters is what a server has counted since it started, by the names of Prometheus' Go client.
 type Counters map[string]float64
 
-// The counters that are read. gc, all and idle are the runtime's own estimates: time in collections,
-// the time that its processors could have worked, and the idle part of it. They are wall time, and
-// can be compared only with each other (runtime/metrics).
+// The counters that are read. gc, all and idle are the runtime's own estimates: time in
+// collections, the time that its processors could have worked, and the idle part of it. They are
+// wall time, and can be compared only with each other (runtime/metrics).
 const (
 	cpuCounter   = "process_cpu_seconds_total"
 	gcCounter    = "go_cpu_classes_gc_total_cpu_seconds_total"

@@ -224,8 +224,8 @@ func Table[T any](d *Doc, columns []Column[T], rows []T, paint func(row T, text 
 	}
 }
 
-// fit makes a table fit: it drops columns that need not be there, the last first, and shortens names
-// so that they still differ. It returns the columns that are left.
+// fit makes a table fit: it drops columns that need not be there, the last first, and shortens
+// names so that they still differ. It returns the columns that are left.
 func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	over := func() int {
 		sum := -2

@@ -38,8 +38,8 @@ func (p Page) Write(w io.Writer) error {
 	return template.Must(template.New("shell").Parse(shell)).Execute(w, p)
 }
 
-// Fragment fills in a template. Besides its own functions the template has duration and ratio, which
-// print as tables do, whole, a number with commas, and sum.
+// Fragment fills in a template. Besides its own functions the template has duration and ratio,
+// which print as tables do, whole, a number with commas, and sum.
 func Fragment(text string, own template.FuncMap, data any) (template.HTML, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"duration": Duration, "ratio": Ratio, "whole": words.Integer,

@@ -23,8 +23,8 @@ type answerView struct {
 	Pattern                              string // that selects the case
 }
 
-// answers returns a line for each case with a choice, and remarks: on a contender that is cheaper but
-// departs from a standard, and on what pays at which bandwidth for cases of packed messages.
+// answers returns a line for each case with a choice, and remarks: on a contender that is cheaper
+// but departs from a standard, and on what pays at which bandwidth for cases of packed messages.
 func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
 		if picks := picksOf(c.CaseResult); picks != nil {
@@ -175,8 +175,8 @@ func answerColumns() []report.Column[answerView] {
 	}
 }
 
-// writeAnswers writes the table, then the remarks, then more. If the cases can be run, it says how to
-// run one further.
+// writeAnswers writes the table, then the remarks, then more. If the cases can be run, it says how
+// to run one further.
 func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	all, remarks := answers(cases)
 	columns := answerColumns()
@@ -209,8 +209,8 @@ func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	d.Paragraph("", notes...)
 }
 
-// writeBelow writes what stands below a line of the table: the case's pattern, unless the line begins
-// with it, and on the right what is as good as the advice.
+// writeBelow writes what stands below a line of the table: the case's pattern, unless the line
+// begins with it, and on the right what is as good as the advice.
 func writeBelow(d *report.Doc, a answerView, line string, width int) {
 	pattern, or := "", ""
 	if !strings.HasPrefix(line, a.Pattern) {

@@ -107,8 +107,8 @@ func Gate(w io.Writer, c *verdict.Changes, form report.Form) error {
 	return d.Print(w)
 }
 
-// headline sums the comparison up: how many rows have which outcome, and under which thresholds they
-// passed.
+// headline sums the comparison up: how many rows have which outcome, and under which thresholds
+// they passed.
 func headline(c *verdict.Changes) string {
 	number, named := map[string]int{}, []string{"regressed", "inconclusive", "passed"}
 	if !c.Paired {

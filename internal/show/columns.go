@@ -16,8 +16,8 @@ import (
 // result is a column of a case's table.
 type result = report.Column[*verdict.Result]
 
-// columnsOf are a case's columns: all of them if whole, otherwise those for 80 columns, on which the
-// verdict rests. In 80 columns the head has the units, and the key that all names begin with.
+// columnsOf are a case's columns: all of them if whole, otherwise those for 80 columns, on which
+// the verdict rests. In 80 columns the head has the units, and the key that all names begin with.
 func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	any := func(has func(*verdict.Result) bool) bool { return slices.ContainsFunc(c.Rows, has) }
 	titled := func(short, long string) string {

@@ -54,8 +54,8 @@ type pick struct {
 	Below float64 // Mbit/s, infinite for the first
 }
 
-// picksOf finds the rows that are best at some bandwidth, from the highest bandwidth down. It returns
-// none for cases without packed messages.
+// picksOf finds the rows that are best at some bandwidth, from the highest bandwidth down. It
+// returns none for cases without packed messages.
 func picksOf(c *verdict.CaseResult) []pick {
 	costs := map[*verdict.Result]packedCost{}
 	var rows []*verdict.Result

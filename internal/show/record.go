@@ -136,8 +136,8 @@ func comparedText(c *verdict.CaseResult) string {
 	return fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)
 }
 
-// split separates the rows with figures from the rows without. A control with figures is in neither,
-// since it has a line of its own.
+// split separates the rows with figures from the rows without. A control with figures is in
+// neither, since it has a line of its own.
 func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	for _, r := range c.Rows {
 		switch {
