@@ -19,7 +19,7 @@ import (
 	"postage/lab"
 )
 
-// layoutsOfAGate is how many function layouts each side is built in, if nothing else is asked for.
+// layoutsOfAGate is how many function layouts each side is built in by default.
 const layoutsOfAGate = 8
 
 // buildSides builds this program in two ways, each in the same function layouts, and has the
@@ -46,7 +46,7 @@ func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (side
 	}
 	say(cmd, "building this program twice, %s and %s, in %s", sides.All[0].Label(), sides.Now().Label(), words.Counted(f.layouts, "function layout"))
 	target := build.Target{Package: info.Path, Flags: slices.DeleteFunc(buildFlags(ctx, info), func(flag string) bool {
-		return strings.HasPrefix(flag, vary.Name+"=") // it has the sides'
+		return strings.HasPrefix(flag, vary.Name+"=") // each side has its own
 	})}
 	var builds [2]*lab.Build
 	for i, side := range sides.All {
@@ -59,7 +59,7 @@ func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (side
 	return sides, lab.Against(entries, builds[0], builds[1]), nil
 }
 
-// buildSide builds the workers of a side, and finds out what they are built from.
+// buildSide builds a side's workers, and finds out the versions that they are built from.
 func buildSide(ctx context.Context, side *build.Side, target build.Target, layouts int) (*lab.Build, error) {
 	b, err := side.Build(ctx, target, layouts, "worker")
 	if err != nil {
@@ -95,8 +95,7 @@ func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
 	return append(flags, "-pgo="+pgo)
 }
 
-// sourceOf is the root of the source that a program was built from, if the current folder
-// is in it.
+// sourceOf is the root of the source that a program was built from, if it has the current folder.
 func sourceOf(ctx context.Context, info *debug.BuildInfo) (root string, ok bool) {
 	root, err := build.Output(ctx, "", "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
 	return root, err == nil && root != ""

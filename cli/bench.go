@@ -21,11 +21,11 @@ import (
 // benchFlags are the flags of `postage bench`.
 type benchFlags struct {
 	measureFlags
-	bench            string
-	thresholds       string
-	patience         time.Duration
-	cpus             []int
-	all, count       bool
+	bench      string
+	thresholds string
+	patience   time.Duration
+	cpus       []int
+	all, count bool
 }
 
 func benchCommand() *cobra.Command {
@@ -114,8 +114,7 @@ func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
-// whatIsMeasured are the flags that say what a run measures, besides what its sides differ in. The
-// run's record keeps them.
+// whatIsMeasured are the flags that say what both sides measure. The run's record keeps them.
 var whatIsMeasured = []string{"bench", "cpu", "all"}
 
 // check refuses flags that do not go together.
@@ -140,7 +139,7 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 	return kept
 }
 
-// limits are the thresholds: those of counts for --count.
+// limits are the thresholds, for counts with --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 	if flags.count {
 		return loadThresholds(flags.thresholds, verdict.CountThresholds())
@@ -213,8 +212,8 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	})
 }
 
-// toMeasure is a run, a new one or one to go on with, or with --count what was counted before. Of
-// the latter it takes the flags and packages.
+// toMeasure returns a new run, or the one to resume; with --count, what was counted before. It
+// takes the flags and packages of a resumed run.
 func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *verdict.CountedRun, err error) {
 	var kept []string
 	m = new(measurement)

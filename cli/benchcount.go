@@ -18,7 +18,7 @@ import (
 	"postage/record"
 )
 
-// loadCounts reads the record of a run of --count.
+// loadCounts reads the record of a run with --count.
 func loadCounts(name string) (*verdict.CountedRun, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -31,8 +31,8 @@ func loadCounts(name string) (*verdict.CountedRun, error) {
 	return run, nil
 }
 
-// countBench counts the instructions of the set's benchmarks, and gates those alone. The run's
-// record is saved after each; resumed is nil for a new one.
+// countBench counts the instructions of the set's benchmarks, and gates the counts. It saves the
+// run's record after each benchmark. resumed is nil for a new run.
 func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *benchFlags, resumed *verdict.CountedRun, limits verdict.Thresholds) (err error) {
 	run := &verdict.CountedRun{Arguments: arguments, Vary: set.Text(), Programs: set.Programs()}
 	out := flags.out

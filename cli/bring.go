@@ -60,7 +60,7 @@ with list, run, show, compare and history for your message's rows.`,
 	return cmd
 }
 
-// A broughtMessage is a user's message, whatever form it came in.
+// A broughtMessage is a user's message: a schema's, or a Go struct.
 type broughtMessage struct {
 	name, full, doc string
 	samples         *bring.Samples
@@ -127,7 +127,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	return nil
 }
 
-// proveBrought has every row of the message prove itself, of which one is that of today's codec.
+// proveBrought has every row of the message prove itself. now is the user's present codec.
 func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessage, now string) error {
 	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
 		now = "codec=" + now
@@ -160,7 +160,7 @@ const (
 	shortestLook = time.Minute
 )
 
-// lookAfter is the budget for measuring, once reading, building and proving have taken so long.
+// lookAfter is the budget for measuring, after reading, building and proving took so long.
 func lookAfter(spent time.Duration) time.Duration {
 	return max(toFirstTable-spent, shortestLook).Round(time.Second)
 }
@@ -254,7 +254,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	}}, nil
 }
 
-// haveNow says what is wrong with the codec of today, of which some row has to be proven.
+// haveNow is an error unless a row of the user's present codec is proven.
 func haveNow(now string, proven []string, lost map[string]string) error {
 	if now == "" {
 		return nil
@@ -278,7 +278,7 @@ func haveNow(now string, proven []string, lost map[string]string) error {
 	return hinted(fmt.Errorf("--now %s: there is no such contender", now), "there are "+strings.Join(names, ", "))
 }
 
-// handOver runs a program in this one's place, but for what it leaves.
+// handOver runs a program with this one's input and output, and takes its exit status.
 func handOver(cmd *cobra.Command, program string, arguments ...string) error {
 	child := exec.CommandContext(cmd.Context(), program, arguments...)
 	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -290,7 +290,7 @@ func handOver(cmd *cobra.Command, program string, arguments ...string) error {
 	return err
 }
 
-// saying does something that may take minutes, and says every half of one that it is at it.
+// saying does something that may take minutes, and says every 30 seconds that it goes on.
 func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, error) {
 	begin, done := time.Now(), make(chan struct{})
 	var said sync.WaitGroup
@@ -313,8 +313,8 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-// proveCommand has every row prove itself, for `bring`, and says on a line each before and after
-// how it went.
+// proveCommand has every row prove itself, for `bring`. It writes a line before each row and a line
+// with the result.
 func (p program) proveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove",

@@ -18,17 +18,17 @@ import (
 // enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.
 const enoughComparisons = 368
 
-// comparisonBudget is what a comparison takes at least: what a case of `postage run` may get of its
-// default budget.
+// comparisonBudget is the least time for a comparison. A case of `postage run` may get as much of
+// the default budget.
 const comparisonBudget = 6 * time.Second
 
 // calibrationPrecision is so narrow that a calibration uses its whole budget.
 const calibrationPrecision = 0.005
 
-// calibrated is the case whose baseline a calibration of the stage takes: its first headline
-// case, else its first. For "" it is of the first stage that needs no server, if one does not:
-// what a server adds differs more than what the machine does. nil if there is no such stage.
-func (p program) calibrated(stage string) (of *lab.Entry) {
+// calibrated finds the baseline that a calibration of the stage compares with itself: the first
+// headline case's, or else the first case's. For "" it prefers a stage that needs no server,
+// because a server's time varies more than the machine's. It is nil if there is no such stage.
+func (p program) calibrated(stage string) (baseline *lab.Entry) {
 	best := -1
 	for i, suite := range p.suites {
 		if stage != "" && suite.Stage != stage {
@@ -46,11 +46,11 @@ func (p program) calibrated(stage string) (of *lab.Entry) {
 				rank++
 			}
 			if rank > best {
-				best, of = rank, &e
+				best, baseline = rank, &e
 			}
 		}
 	}
-	return of
+	return baseline
 }
 
 func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
@@ -60,15 +60,15 @@ func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
 	return lab.Suite{}
 }
 
-// calibrationPattern begins what a calibration's record says it is of; the stage follows.
+// calibrationPattern begins the pattern in a calibration's record; the stage follows.
 const calibrationPattern = "doctor --calibrate --stage "
 
 func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons int, budget time.Duration, asJSON bool) error {
-	of := p.calibrated(stage)
-	if of == nil {
+	baseline := p.calibrated(stage)
+	if baseline == nil {
 		return hinted(fmt.Errorf("--stage %s: there is no such stage", stage), "`postage list` shows them")
 	}
-	entries := lab.Entries([]lab.Suite{p.calibrationSuite(of.Stage, comparisons)})
+	entries := lab.Entries([]lab.Suite{p.calibrationSuite(baseline.Stage, comparisons)})
 	plan := lab.NewPlan(entries, budget)
 	if budget == 0 { // as much as a comparison takes: a stage's batches may be long
 		for each := comparisonBudget; budget == 0 || len(plan.Left) > 0; each *= 2 {
@@ -77,7 +77,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 		}
 	}
 	rec, out, err := newRun(plan, record.Run{
-		Patterns: []string{calibrationPattern + of.Stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
+		Patterns: []string{calibrationPattern + baseline.Stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
 		Budget: budget, Commit: commit(cmd.Context()),
 	}, "", "calibration-")
 	if err != nil {
@@ -86,7 +86,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 	if left := len(plan.Left); left > 0 {
 		say(cmd, "%v leave no time for the blocks of %d of the comparisons", budget, left/3)
 	}
-	say(cmd, "%d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
+	say(cmd, "%d comparisons of %s with itself and with itself slowed, about %v", comparisons, baseline.Row(), budget)
 	return p.calibrate(cmd, plan.All(), rec, out, asJSON)
 }
 
@@ -104,8 +104,8 @@ func calibratedStage(rec *record.Record) string {
 	return stage
 }
 
-// calibrate measures and prints what was found; of an interrupted calibration, by the comparisons
-// that were finished.
+// calibrate measures and prints what was found. If it is interrupted, it prints what the finished
+// comparisons found.
 func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, asJSON bool) error {
 	stage := calibratedStage(rec)
 	interrupted := conduct(cmd, lab.Conductor{}, entries, rec, out, "--comparisons", strconv.Itoa(len(rec.Cases())), "--stage", stage)
@@ -146,7 +146,7 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	return nil
 }
 
-// eachTook is the part of the budget that a comparison had.
+// eachTook is how much of the budget a comparison had.
 func eachTook(rec *record.Record) time.Duration {
 	return (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 }

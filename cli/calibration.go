@@ -29,14 +29,14 @@ type (
 		// Gate is what a gate finds in the same batches.
 		Gate gateForm `json:"gate"`
 	}
-	// gateForm is how often runs of equal code failed, rows of it passed, and rows of a
-	// known slowdown failed.
+	// gateForm is how often runs of equal code failed, how often their rows passed, and how often
+	// rows with a known slowdown failed.
 	gateForm struct {
 		Failed    rateForm       `json:"equal_failed"`
 		Passed    rateForm       `json:"equal_passed"`
 		Slowdowns []slowdownForm `json:"slowdowns"`
 	}
-	// slowdownForm is how often one of a known size was called slower.
+	// slowdownForm is how often a slowdown of a known size was called slower.
 	slowdownForm struct {
 		By    float64  `json:"by"`
 		Found rateForm `json:"found"`
@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// calibrationOf counts the verdicts in the record of a calibration. covered is how many intervals
-// of slowed contenders contain what they were slowed by.
+// calibrationOf counts the verdicts in a calibration's record. covered counts the intervals of
+// slowed contenders that contain the slowdown.
 func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covered rateForm) {
 	c = &calibrationForm{Stage: stage}
 	margin := verdict.Margin(rec.Run.Precision)
@@ -105,10 +105,10 @@ func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covere
 	return c, covered
 }
 
-// calibrationGate has the gate judge the record of a calibration: so many comparisons at a time are
-// the rows of a run against old code. First they are all equal, then those that have a slowed
-// contender have it, for each slowdown. All is as in a real gate but the builds: the same program
-// is on both sides.
+// calibrationGate has the gate judge a calibration's record. It takes so many comparisons at a time
+// as the rows of a run against old code: first with equal code on both sides, then, for each
+// slowdown, with the slowed contenders as new code. Only the builds differ from a real gate: both
+// sides are the same program.
 func calibrationGate(rec *record.Record, rows int) gateForm {
 	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
 	runs, failed, equal, passed := 0, 0, 0, 0
@@ -139,7 +139,7 @@ func calibrationGate(rec *record.Record, rows int) gateForm {
 	return gateForm{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
 }
 
-// slowdowns are how often each that was injected was found.
+// slowdowns says how often each injected slowdown was found.
 func slowdowns(found, of []int) []slowdownForm {
 	all := []slowdownForm{}
 	for i, by := range lab.InjectedSlowdowns {
@@ -150,9 +150,9 @@ func slowdowns(found, of []int) []slowdownForm {
 	return all
 }
 
-// sidesOf is the part of a calibration's record with some cases, as the record of a run against old
-// code in several function layouts: the baseline's. The new is the contender slowed where a case
-// has it, else the control.
+// sidesOf turns some cases of a calibration's record into the record of a run against old code, in
+// several function layouts. The baseline is the old code. The new code is the contender slowed, or
+// the control in cases without it.
 func sidesOf(rec *record.Record, cases []string, slowed string) *record.Record {
 	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
 	for _, name := range cases {

@@ -43,8 +43,7 @@ not. With --measure it measures the rows that the claims are about first.`,
 	return cmd
 }
 
-// claimRuns measures, or loads the runs of these names; the latest, if there is one,
-// for none.
+// claimRuns measures, or loads the named runs. Without names it loads the latest, if there is one.
 func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
 	if measure {
 		if len(names) > 0 {

@@ -51,8 +51,8 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 	return gateStatus(cmd, c.Outcome(), nil, c.New.Run.Vary)
 }
 
-// gateStatus is the error that decides a gate's exit code: what it found, unless the new code has
-// lost something. vary is what the sides differ in.
+// gateStatus is the error that decides a gate's exit code: the outcome, unless the new code lost
+// some benchmarks. vary is what the sides differ in.
 func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary string) error {
 	if len(lost) > 0 {
 		return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(lost, ", ")), "the lines above say why")
@@ -67,13 +67,13 @@ func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary
 	return nil
 }
 
-// ofRevision is what --vary takes for a revision and the working tree.
-var ofRevision = regexp.MustCompile(`^@([0-9a-f]+),@$`)
+// revisionAndTree is the value of --vary for a revision and the working tree.
+var revisionAndTree = regexp.MustCompile(`^@([0-9a-f]+),@$`)
 
-// bisectHint tells with which line git finds the commit at which something regressed, where a
-// command has measured several commits at once.
+// bisectHint prints the line with which git finds the commit that regressed, if there are several
+// commits between the sides.
 func bisectHint(cmd *cobra.Command, vary string) {
-	old := ofRevision.FindStringSubmatch(vary)
+	old := revisionAndTree.FindStringSubmatch(vary)
 	if old == nil || cmd.Flags().Lookup("against") == nil || cmd.Flags().Changed("resume") {
 		return
 	}
@@ -94,7 +94,7 @@ func bisectHint(cmd *cobra.Command, vary string) {
 		old[1], strings.Join(again, " "), old[1])
 }
 
-// quoted is a word as the shell takes it within single quotes.
+// quoted quotes a word for the shell, within single quotes.
 func quoted(word string) string {
 	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+") == "" {
 		return word
@@ -112,9 +112,8 @@ func oneSided(old string) error {
 		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
-// answers is an error if the gate has no answer for some row, which had figures in the old code
-// only. A row that the old revision did not have, or that
-// failed there, cannot have become slower.
+// answers is an error if some row has figures in the old code only: the gate has no answer for it.
+// A row that the old revision did not have, or that failed there, cannot have become slower.
 func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {
@@ -129,8 +128,8 @@ func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	return nil
 }
 
-// loadThresholds reads a file of thresholds; the default ones for "", and for those that it does
-// not name.
+// loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For
+// "" all are the defaults.
 func loadThresholds(name string, defaults verdict.Thresholds) (verdict.Thresholds, error) {
 	if name == "" {
 		return defaults, nil
@@ -146,7 +145,7 @@ func loadThresholds(name string, defaults verdict.Thresholds) (verdict.Threshold
 	return limits, nil
 }
 
-// writeFile makes a file with what write writes: all of it, or the file stays as it was.
+// writeFile makes a file of what write writes. If that fails, the file stays as it was.
 func writeFile(name string, write func(io.Writer) error) error {
 	var all bytes.Buffer
 	if err := write(&all); err != nil {

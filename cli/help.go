@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A flagGroup is some of a command's flags, by name, as its help lists them.
+// A flagGroup is flags, by name, that a command's help lists together.
 type flagGroup struct{ title, flags string }
 
-// helpInGroups has a command's help list the flags of its first use alone, in that order, and all
-// of them, in groups, for `--help all`. Flags that are in no group come last there.
+// helpInGroups has a command's help list only the flags that a first use takes, in that order, and
+// `--help all` list all flags in groups. Flags without a group come last.
 func helpInGroups(cmd *cobra.Command, first string, groups ...flagGroup) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		out := cmd.OutOrStdout()
@@ -51,8 +51,8 @@ func helpInGroups(cmd *cobra.Command, first string, groups ...flagGroup) {
 // helpWidth is how many columns a command's help takes.
 const helpWidth = 80
 
-// present has the help of a command, and of those below it, call the program by its name, and wraps
-// its paragraphs. Lines that begin with a space stay as they are.
+// present has the help of a command and its subcommands call the program by its name, and wraps the
+// paragraphs. Paragraphs with a line that begins with a space stay as they are.
 func present(cmd *cobra.Command, program string) {
 	cmd.Example = called(program, cmd.Example)
 	paragraphs := strings.Split(called(program, cmd.Long), "\n\n")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/history"
-	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/show"
 	"postage/record"
@@ -82,8 +81,8 @@ func printTrends(cmd *cobra.Command, folder, name string, last int, form report.
 	return history.PrintTrends(cmd.OutOrStdout(), row, h.Trends(row), last, form)
 }
 
-// readHistory reads a folder's records, the runs folder's for "", and warns of each file that is
-// skipped.
+// readHistory reads the records in a folder, or in the runs folder for "". It warns of each file
+// that is skipped.
 func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool) (*history.History, error) {
 	if folder == "" {
 		folder = runsFolder
@@ -104,7 +103,7 @@ func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool
 	return h, nil
 }
 
-// historyRow is the row of that name, or the only one with it in its name.
+// historyRow finds the row with that name, or the only row with the text in its name.
 func historyRow(rows []string, name string) (string, error) {
 	if slices.Contains(rows, name) {
 		return name, nil
@@ -139,14 +138,14 @@ func completeHistoryRows(cmd *cobra.Command, args []string, _ string) ([]string,
 	return h.Rows(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// reportedTrends are the trends of the contenders of these runs, on their machines.
-func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (trends []*trend.Trend, err error) {
+// reportedTrends reads the trends of these runs' contenders on their machines.
+func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (trends []*history.Trend, err error) {
 	machines := map[string]map[string]bool{} // by row
 	var rows []string
 	for _, run := range runs {
 		for i := range run.Record.Rows {
 			row := &run.Record.Rows[i]
-			// A floor cannot be chosen, and the control is the anchor again.
+			// Nobody chooses a floor, and the control is the anchor again.
 			if row.Role != record.RoleContender {
 				continue
 			}

@@ -2,8 +2,8 @@
 //
 //	func main() { cli.Main(append(stage.Suites(), mine())...) }
 //
-// is a program with Postage's rows and those of a suite of its own, and with run, list, show,
-// compare, history and the rest for both. docs/suites.md has a whole one.
+// is a program with Postage's rows and the rows of a suite of its own. It has run, list, show,
+// compare, history and the other commands for both. docs/suites.md has a whole one.
 package cli
 
 import (
@@ -23,10 +23,10 @@ import (
 	"postage/lab"
 )
 
-// Main is the whole program, for these suites; it does not return. The program is called what its
-// file is called, in its help, errors and hints too.
+// Main is the whole program for these suites. It does not return. The program has its file's name,
+// in its help, errors and hints too.
 func Main(suites ...lab.Suite) {
-	// A reader that leaves is an error of the write, and what was built is removed.
+	// When a reader leaves, the write fails, and the program removes what it built.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, suites...)
@@ -39,18 +39,18 @@ func Main(suites ...lab.Suite) {
 // regression, 2 for wrong usage or a fault of the tool, 130 if ctx ended. Git's variables of one
 // repository are removed from the environment.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, suites ...lab.Suite) int {
-	for _, variable := range ofRepository {
+	for _, variable := range repositoryVariables {
 		_ = os.Unsetenv(variable)
 	}
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	return program{name, suites}.run(ctx, args[1:], stdin, stdout, stderr)
 }
 
-// ofRepository are git's variables of one repository (`git rev-parse --local-env-vars`), but for
-// those of settings, which say what repositories the user trusts. All that this process starts is
-// to find its repository by its folder: in a hook, an alias or `git rebase -x`, git exports its
-// own, and a clone would be made in there.
-var ofRepository = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
+// repositoryVariables are the variables by which git names a repository (`git rev-parse
+// --local-env-vars`), without its settings, which say what repositories the user trusts. In a hook,
+// an alias or `git rebase -x` git exports them, and a clone would be made in that repository.
+// Without them, every process that this one starts finds its repository by its folder.
+var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
 	"GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE"}
 
 // A program is the command for some suites.
@@ -62,7 +62,7 @@ type program struct {
 // inText is this program's name where a text tells the reader to run it.
 var inText = regexp.MustCompile("(^|[\\s`'(])postage ")
 
-// called is a text in which the program has its own name.
+// called calls the program by its own name in a text.
 func called(name, text string) string {
 	return inText.ReplaceAllString(text, "${1}"+name+" ")
 }
@@ -95,7 +95,7 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 	case err == nil:
 		return exitOK
 	case errors.Is(err, lab.ErrInterrupted), ctx.Err() != nil:
-		for _, other := range besides(err) {
+		for _, other := range joinedFaults(err) {
 			p.explain(stderr, other)
 		}
 		return exitInterrupted
@@ -118,9 +118,9 @@ func (p program) explain(stderr io.Writer, err error) {
 	}
 }
 
-// besides are the errors that are joined with an interruption: what went wrong too, such as a
-// record that cannot be saved.
-func besides(err error) (others []error) {
+// joinedFaults returns the errors that came with an interruption, such as a record that cannot be
+// saved.
+func joinedFaults(err error) (others []error) {
 	var joined interface{ Unwrap() []error }
 	if !errors.Is(err, lab.ErrInterrupted) || !errors.As(err, &joined) {
 		return nil
@@ -128,7 +128,7 @@ func besides(err error) (others []error) {
 	for _, e := range joined.Unwrap() {
 		switch {
 		case errors.Is(e, lab.ErrInterrupted):
-			others = append(others, besides(e)...)
+			others = append(others, joinedFaults(e)...)
 		case !errors.Is(e, context.Canceled) && !errors.Is(e, errFailedRow):
 			others = append(others, e)
 		}
@@ -204,7 +204,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 		root.SetHelpCommandGroupID(group.title)
 		root.SetCompletionCommandGroupID(group.title)
 	}
-	root.AddCommand(pushCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.proveCommand(), p.workerCommand(), p.serveCommand())
 	present(root, p.name)
 	return root
 }

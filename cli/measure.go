@@ -31,7 +31,7 @@ type measureFlags struct {
 	gate, list    bool
 }
 
-// register adds the flags to a command, with how many layouts there are if none are asked for.
+// register adds the flags to a command. layouts is the default of --layouts.
 func (f *measureFlags) register(cmd *cobra.Command, layouts int) {
 	f.precision = 0.01
 	flags := cmd.Flags()
@@ -63,8 +63,8 @@ func (f *measureFlags) variation() (build.Variation, error) {
 	return build.Variation{}, nil
 }
 
-// check refuses flags that do not go together. The command's own are those that say what it
-// measures, besides these.
+// check refuses flags that do not go together. own are the command's own flags that say what it
+// measures.
 func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...string) error {
 	settings := append([]string{"out", "against", "vary", "layouts", "seed", "precision", "list"}, own...)
 	switch {
@@ -87,16 +87,16 @@ func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...strin
 	return err
 }
 
-// A measurement is a run of `run` or `bench`: a new one, or one that goes on.
+// A measurement is a run of `run` or `bench`, new or resumed.
 type measurement struct {
 	entries []lab.Entry
 	rec     *record.Record
 	out     string // the record's file
 	resumed bool
-	budget  time.Duration // of one that goes on
+	budget  time.Duration // if it is resumed
 }
 
-// unfinished is the run that --resume names, from which the flags take what its sides are.
+// unfinished is the run that --resume names. The flags take its sides.
 func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 	m, err := unfinished(cmd, f.resume, f.budget)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 	return m, f.gateable(m.out)
 }
 
-// gateable is an error if there is to be a gate of a resumed run that compares nothing.
+// gateable is an error if a resumed run is to be gated, but compares nothing.
 func (f *measureFlags) gateable(name string) error {
 	if f.gate && f.one() {
 		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run, with --against main --gate")
@@ -121,8 +121,7 @@ func (f *measureFlags) gateable(name string) error {
 	return nil
 }
 
-// unfinished is the run in a file, to be continued for the budget that is given, or what it has
-// left.
+// unfinished is the run in a file, to be resumed for the given budget, or for what it has left.
 func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measurement, err error) {
 	m = &measurement{resumed: true}
 	// The record that "latest" points at is written to, not the link.
@@ -141,8 +140,8 @@ func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measur
 	return m, nil
 }
 
-// begin makes a new run's record and its file, of what the entries and run say; or finds the
-// entries that one which goes on is of. The sides are nil where this program is measured.
+// begin makes a new run's record and its file from the entries and run, or finds the entries of a
+// resumed run. sides is nil if this program is measured.
 func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.Entry, sides *build.Sides, prefix string, run record.Run) (err error) {
 	if m.resumed {
 		return m.goOn(cmd, entries, sides)
@@ -169,7 +168,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 	return nil
 }
 
-// goOn finds those of all entries that the run is to measure further.
+// goOn finds which entries a resumed run measures further.
 func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry, sides *build.Sides) (err error) {
 	machine := record.ThisMachine(0)
 	if sides != nil {
@@ -188,8 +187,8 @@ func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry, sides *build.Sid
 // errNothing ends a command that has measured nothing.
 var errNothing = errors.New("nothing was measured: the rows say why")
 
-// measure runs the conductor, saves the record and has it printed: of an interrupted run, which is
-// not whole, what was finished.
+// measure runs the conductor, saves the record and has it printed. An interrupted run is not whole:
+// print writes what was finished.
 func (m *measurement) measure(cmd *cobra.Command, conductor lab.Conductor, print func(whole bool) error) error {
 	interrupted := conduct(cmd, conductor, m.entries, m.rec, m.out)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
@@ -204,8 +203,8 @@ func (m *measurement) measure(cmd *cobra.Command, conductor lab.Conductor, print
 	return errors.Join(interrupted, print(false))
 }
 
-// newRun makes the record of a run that is about to begin, and room for it in the file out;
-// for "" in one of its own, whose name begins with prefix.
+// newRun makes the record of a run that is about to begin, and reserves the file out for it. If out
+// is "", it makes up a name that begins with prefix.
 func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
 	started := time.Now()
 	if out == "" {
@@ -221,9 +220,8 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
 }
 
-// conduct has the conductor measure, with workers started with the arguments, and shows its
-// progress on standard error: of a calibration, on a terminal only. Services that the entries need
-// run meanwhile.
+// conduct has the conductor measure with workers that get the arguments. Services that the entries
+// need run meanwhile. It shows progress on standard error, for a calibration only on a terminal.
 func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
 	if conductor.Command, err = proc.Self(append([]string{"worker"}, arguments...)...); err != nil {
 		return err

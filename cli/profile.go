@@ -34,9 +34,6 @@ type profileFlags struct {
 	record    string
 	anyFormat bool
 	corePrice float64
-	against   []string
-	requests  []float64
-	html      string
 	metrics   *profile.Metrics // of the servers that were asked last
 }
 
@@ -52,8 +49,7 @@ Each sample belongs to the nearest caller that is not a helper, such as runtime 
 What a change would save is that share times a measured ratio: of --record, else of a record of this machine in ` + runsFolder + `, else of a table that comes with postage. Nothing leaves this machine.`,
 		Example: `  postage profile http://localhost:6060 --seconds 30
   postage profile cpu.pprof allocs.pprof --any-format
-  postage profile cpu.pprof --record .postage/runs/latest
-  postage profile new.pprof --against old.pprof`,
+  postage profile cpu.pprof --record .postage/runs/latest`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd, args, &f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -67,12 +63,7 @@ What a change would save is that share times a measured ratio: of --record, else
 	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
 	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
-	flags.StringArrayVar(&f.against, "against", nil, "`profile` from before a change: print what moved; may be repeated")
-	flags.Float64SliceVar(&f.requests, "requests", nil, "with --against: how many `requests` the new profiles are of, and the old: NEW,OLD")
-	flags.Lookup("requests").DefValue = "" // not "[]"
-	flags.StringVar(&f.html, "html", "", "write a page to `file`: a bar, a flame graph by owners, the tables")
-	f.register(cmd, "html")
-	cmd.MarkFlagsMutuallyExclusive("against", "html")
+	f.register(cmd)
 	return cmd
 }
 
@@ -82,10 +73,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		return errors.New("--seconds: want at least 1")
 	case !(f.corePrice >= 0):
 		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
-	case len(f.requests) > 0 && len(f.against) == 0:
-		return errors.New("--requests goes with --against")
-	case len(f.requests) != 0 && (len(f.requests) != 2 || !(slices.Min(f.requests) > 0)):
-		return errors.New("--requests: want how many the new profiles are of, and the old, such as 5000,4800")
 	}
 	table, err := profile.NewOwners()
 	if err != nil {
@@ -104,13 +91,6 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	if err != nil {
 		return err
 	}
-	if len(f.against) > 0 {
-		old, err := f.summary(cmd, table, f.against)
-		if err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-		return profile.PrintMoves(cmd.OutOrStdout(), profile.Compare(s, old, f.requests), f.form(cmd))
-	}
 	costs, err := f.costs()
 	if err != nil {
 		return err
@@ -119,13 +99,10 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	for i := range s.Sites {
 		s.Sites[i].Checks = checksOf(&s.Sites[i])
 	}
-	if f.html != "" {
-		return writeFile(f.html, func(w io.Writer) error { return profile.HTML(w, s) })
-	}
 	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }
 
-// summary reads the profiles, files and servers, and adds them up.
+// summary reads the profiles from files and servers, and adds them up.
 func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names []string) (*profile.Summary, error) {
 	sources, urls := []*profile.Source{}, []string{}
 	for _, name := range names {
@@ -179,12 +156,12 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		if err != nil {
 			return nil, err
 		}
-		of, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
+		root, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
 		if strings.Trim(kind, "/") != "" || strings.HasSuffix(u.Path, ".pprof") {
 			wanted = append(wanted, name)
 			continue
 		}
-		u.Path = of
+		u.Path = root
 		for _, kind := range []string{"profile", "allocs"} {
 			one := u.JoinPath("debug/pprof", kind)
 			one.RawQuery = fmt.Sprintf("seconds=%d", f.seconds)
@@ -213,7 +190,7 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 	return found, err
 }
 
-// secondsOf is how long the longest profile takes, at least so many seconds: a URL may say.
+// secondsOf is how many seconds the longest profile takes, at least least: a URL may ask for more.
 func secondsOf(names []string, least int) int {
 	for _, name := range names {
 		if u, err := url.Parse(name); err == nil {
@@ -224,8 +201,8 @@ func secondsOf(names []string, least int) int {
 	return least
 }
 
-// countersOf are the counters of the servers that export them beside their profiles, by their
-// hosts: of one several profiles may be named.
+// countersOf reads the counters of the servers that export them, by host: several of the names may
+// have the same host.
 func countersOf(ctx context.Context, client *http.Client, names []string, header http.Header) map[string]profile.Counters {
 	all := map[string]profile.Counters{}
 	for _, name := range names {
@@ -244,7 +221,7 @@ func countersOf(ctx context.Context, client *http.Client, names []string, header
 	return all
 }
 
-// get asks a server, as --header says, for what it must have.
+// get sends a request with the fields of --header, and returns an error unless the status is 200.
 func get(ctx context.Context, client *http.Client, name string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
 	if err != nil {
@@ -272,7 +249,7 @@ func fetchProfile(ctx context.Context, client *http.Client, name string, header 
 	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }
 
-// costs are what ratios are taken from: the record that was named; else those of this machine in
+// costs returns where ratios are taken from: the named record, or else this machine's records in
 // the runs folder, the newest first, and the shipped table.
 func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	if f.record != "" {
@@ -302,8 +279,8 @@ func (f *profileFlags) costs() ([]*profile.Costs, error) {
 	return append(all, shipped), err
 }
 
-// checksOf are the commands that check what was said of a site: with the message's schema, if the
-// module has it, and the package's benchmarks.
+// checksOf returns the commands that check a site's savings: with the message's schema, if the
+// module has it, and with the package's benchmarks.
 func checksOf(site *profile.Site) (commands []string) {
 	if len(site.Savings) == 0 {
 		return nil
@@ -319,11 +296,10 @@ func checksOf(site *profile.Site) (commands []string) {
 	return commands
 }
 
-// mostFiles is how many of a module are looked at for a schema.
+// mostFiles is how many of a module's files are searched for a schema.
 const mostFiles = 20_000
 
-// schemaOf is the schema that declares a message, of the module that a source file is in, "" if
-// there is none.
+// schemaOf finds the schema that declares a message in a source file's module, "" if there is none.
 func schemaOf(source, message string) (schema string) {
 	root := filepath.Dir(source)
 	for up := ""; ; root = up {

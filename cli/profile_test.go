@@ -106,12 +106,6 @@ func TestProfileServer(t *testing.T) {
 	if out, said, code = run(file); code != exitOK || !strings.Contains(out, "decode JSON") || !strings.Contains(out, "shared out: that takes") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if out, said, code = run(file, "--against", file, "--requests", "1000,1000"); code != exitOK || !strings.Contains(out, "in ns a request") {
-		t.Errorf("%d: %s%s", code, out, said)
-	}
-	if _, said, code = run(file, "--against", file, "--requests", "1000"); code != exitUsage || !strings.Contains(said, "--requests: want") {
-		t.Errorf("%d: %s", code, said)
-	}
 }
 
 // What is no profile, or not the right one, is told in words that say what to do.

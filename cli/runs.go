@@ -11,7 +11,7 @@ import (
 	"postage/record"
 )
 
-// runsFolder is where records are kept unless told otherwise, below the current folder.
+// runsFolder keeps records, below the current folder, unless the user names another.
 const runsFolder = ".postage/runs"
 
 // latestName points at the newest record in its folder.
@@ -21,7 +21,7 @@ func newRecordName(prefix string, now time.Time) string {
 	return filepath.Join(runsFolder, prefix+now.Format("2006-01-02T150405")+".txt")
 }
 
-// hideRuns has git ignore the records: measuring does not make the working tree dirty.
+// hideRuns has git ignore the records, so that measuring does not make the working tree dirty.
 func hideRuns() error {
 	if err := os.MkdirAll(runsFolder, 0o777); err != nil {
 		return err
@@ -33,8 +33,8 @@ func hideRuns() error {
 	return os.WriteFile(name, []byte("*\n"), 0o666)
 }
 
-// pointLatest makes latest point at the record. Where links cannot be made, latest is
-// left out: `postage show` then wants a name.
+// pointLatest makes latest point at the record. Where links cannot be made there is no latest, and
+// `postage show` wants a name.
 func pointLatest(name string) {
 	if filepath.Dir(name) != filepath.Clean(runsFolder) {
 		return
@@ -60,8 +60,7 @@ func loadRuns(names []string) ([]*record.Record, error) {
 	return runs, nil
 }
 
-// loadRun reads a record by its file's name, or by its name in the runs folder; the
-// latest for "".
+// loadRun reads a record by its file's name, or by its name in the runs folder. "" is the latest.
 func loadRun(name string) (*record.Record, error) {
 	if name == "" {
 		rec, err := record.Load(filepath.Join(runsFolder, latestName))

@@ -39,7 +39,7 @@ func (f *pageFlags) unused(cmd *cobra.Command) error {
 	return nil
 }
 
-// makePage makes a page of some runs, the latest for none.
+// makePage makes a page of some runs, of the latest if none is named.
 func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
 	if len(names) == 0 {
 		names = []string{""}
@@ -54,7 +54,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 		}
 	}
 	var runs []show.NamedRun
-	for i, name := range toldApart(names) {
+	for i, name := range shortNames(names) {
 		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
 	}
 	contents := show.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
@@ -82,9 +82,8 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 	return nil
 }
 
-// toldApart are the names of runs without their folders, unless another has the same name in
-// another folder.
-func toldApart(names []string) (short []string) {
+// shortNames drops the folders from the names of runs, unless two folders have a run of that name.
+func shortNames(names []string) (short []string) {
 	number := map[string]int{}
 	for _, name := range names {
 		number[filepath.Base(name)]++
@@ -98,7 +97,7 @@ func toldApart(names []string) (short []string) {
 	return short
 }
 
-// openInBrowser shows a file in what the desktop opens pages with.
+// openInBrowser shows a file in the desktop's browser.
 func openInBrowser(cmd *cobra.Command, file string) error {
 	name, args := "xdg-open", []string{file}
 	switch runtime.GOOS {

@@ -13,11 +13,11 @@ import (
 	"postage/record"
 )
 
-// worldFlags say of which process costs are measured.
+// worldFlags say in what process costs are measured.
 type worldFlags struct {
 	heap      string
 	gogc, cpu int
-	world     *record.World // that they ask for, nil for the default
+	world     *record.World // nil for the default
 }
 
 func (f *worldFlags) register(cmd *cobra.Command) {
@@ -27,10 +27,10 @@ func (f *worldFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.cpu, "cpu", 0, "GOMAXPROCS of the workers (default 1 for costs, and as many as there are processors beside a server)")
 }
 
-// The heaps that a world may have.
+// The smallest and the largest heap that a world may have.
 const leastHeap, mostHeap = 1_000_000, 64 << 30
 
-// parse finds out which world the flags ask for.
+// parse makes the world that the flags ask for.
 func (f *worldFlags) parse(cmd *cobra.Command) error {
 	heap, gogc := cmd.Flags().Changed("heap"), cmd.Flags().Changed("gogc")
 	world := record.DefaultWorld()
@@ -56,8 +56,7 @@ func (f *worldFlags) parse(cmd *cobra.Command) error {
 	return nil
 }
 
-// fits finds out whether entries can be measured in the world. The workers of a case are all there
-// at a time.
+// fits returns an error if the entries do not fit the world. All workers of a case run at a time.
 func (f *worldFlags) fits(entries []lab.Entry) error {
 	if f.world == nil {
 		return nil

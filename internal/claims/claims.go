@@ -1,23 +1,22 @@
 // Package claims holds what five well-known benchmark pages say, as data, and compares
 // it with what was measured here.
 //
-// A claim is made of measures, each a figure of a row (its time, or what it allocates) as
-// a multiple of another row's, beside the ratio that the page publishes. Times themselves
-// are not compared, as they are another machine's.
+// A claim has measures. Each is a figure of a row (its time, or what it allocates) as a multiple of
+// another row's, beside the ratio that the page publishes. Times themselves are not compared,
+// because they are another machine's.
 //
-//  1. A measure of time holds if its whole 95% interval lies within a factor of [Tolerance]
-//     of what was published, as one page's machine is not another's; it differs if the
-//     whole interval lies outside; else it is undecided.
-//  2. A measure that allows a most ("no slower" is a ratio of at most 1) holds if the whole
-//     interval lies below that, give or take [NoMore]; Tolerance is not for it.
-//  3. Allocations are counted, not estimated: they have no interval, and hold or differ.
-//     Where none were published, none are allowed.
+//  1. A measure of time holds if its whole 95% interval lies within a factor of [Tolerance] of the
+//     published ratio, because machines differ. It differs if the whole interval lies outside.
+//     Otherwise it is undecided.
+//  2. A measure with an upper limit ("no slower" is a ratio of at most 1) holds if the whole
+//     interval lies below the limit × [NoMore]. Tolerance does not apply.
+//  3. Allocations are counted, not estimated: they have no interval, and hold or differ. If the page
+//     publishes none, none are allowed.
 //  4. A claim holds if all its measures do, and differs if one does.
-//  5. A claim whose page measured something else than it says (a rate limiter, a
-//     certificate) was an artefact if it holds the page's way, and what it implies
-//     differs once that is put right.
+//  5. Some pages measured something else than they say (a rate limiter, a certificate). Their claim
+//     was an artefact if it holds the page's way, and differs once that is put right.
 //
-// [Claims.Print] prints the result, and [Claims.Section] is a part of a page.
+// [Claims.Print] prints the result, and [Claims.Section] makes it a part of a page.
 package claims
 
 import (
@@ -41,12 +40,12 @@ const (
 	NotAvailable Verdict = "not available" // no stage of this program measures it
 )
 
-// like are the verdicts on rows with the same colours.
+// like has the verdict on a row that has the same colour.
 var like = map[Verdict]verdict.Verdict{Holds: verdict.Faster, Differs: verdict.Slower, WasArtefact: verdict.Slower}
 
-// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much a ratio
-// may exceed the most that a claim allows ("no slower"): a smaller difference does not matter, even
-// if it is certain.
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is the factor by which
+// a ratio may exceed an upper limit ("no slower"): a smaller difference does not matter, even if it
+// is certain.
 const (
 	Tolerance = 1.25
 	NoMore    = 1.02
@@ -63,15 +62,15 @@ type Claims struct {
 type Claim struct {
 	Number   int             `json:"number"`
 	Page     string          `json:"page"`  // where it was published
-	Stage    string          `json:"stage"` // that it is about: "encode"
+	Stage    string          `json:"stage"` // "encode"
 	Text     string          `json:"claim"`
 	Verdict  string          `json:"verdict"`  // "holds"
 	Why      string          `json:"why"`      // what was wrong with the page, or explains a difference
-	Measures []Measure       `json:"measures"` // none where no stage measures them
-	Like     verdict.Verdict `json:"-"`        // a page shows Verdict in the colour of this; "" for none
+	Measures []Measure       `json:"measures"` // none if no stage measures the claim
+	Like     verdict.Verdict `json:"-"`        // has the colour that a page shows Verdict in; "" for none
 }
 
-// Measure is a figure of a row as a multiple of the same figure of another.
+// Measure is a row's figure as a multiple of another row's.
 type Measure struct {
 	What      string  `json:"what"`
 	Of        Figure  `json:"of"`
@@ -81,8 +80,8 @@ type Measure struct {
 	AtMost    bool    `json:"at_most"` // anything below Published is as good
 	// Implied says that the page has no such rows: Published is what its claim would mean for them.
 	Implied bool `json:"implied"`
-	// Here is the ratio that was measured, Counts what each row allocates an operation, which is
-	// exact. Both are nil where nothing was measured, and Here where the base allocates nothing.
+	// Here is the measured ratio. Counts is what each row allocates an operation. Both are nil if
+	// nothing was measured; Here is also nil if the base allocates nothing.
 	Here    *verdict.Interval `json:"here_ratio"`
 	Counts  *[2]int64         `json:"here_counts"`
 	Verdict string            `json:"verdict"`
@@ -97,7 +96,7 @@ const (
 	Bytes  Figure = "bytes"  // heap bytes an operation
 )
 
-// Patterns select the rows that the claims are about, for `postage run`.
+// Patterns select the claims' rows, for `postage run`.
 func Patterns(all []Claim) []string {
 	var patterns []string
 	seen := map[string]bool{}
@@ -123,26 +122,26 @@ func Check(all []Claim, runs []*record.Record) Claims {
 	checked := Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
 	for _, c := range all {
 		number := map[Verdict]int{}
-		own, held := 0, 0 // the page's own way
+		own, held := 0, 0 // measures the page's own way
 		c.Measures = slices.Clone(c.Measures)
 		for i := range c.Measures {
-			m, verdict := &c.Measures[i], NotMeasured
-			for r := 0; r < len(runs) && verdict == NotMeasured; r++ {
-				verdict = take(m, runs[r], results[r])
+			m, found := &c.Measures[i], NotMeasured
+			for r := 0; r < len(runs) && found == NotMeasured; r++ {
+				found = take(m, runs[r], results[r])
 			}
-			m.Verdict = string(verdict)
-			number[verdict]++
+			m.Verdict = string(found)
+			number[found]++
 			if !m.Implied {
 				own++
-				if verdict == Holds {
+				if found == Holds {
 					held++
 				}
 			}
 		}
 		became := NotAvailable
-		for _, verdict := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
-			if number[verdict] > 0 {
-				became = verdict
+		for _, v := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
+			if number[v] > 0 {
+				became = v
 				break
 			}
 		}
@@ -165,7 +164,7 @@ func byRow(run *record.Record) map[string]*verdict.Result {
 	return rows
 }
 
-// take fills in what a run says of the measure; it is not measured if a row has no figures.
+// take fills in the measure from a run. The verdict is NotMeasured if a row has no figures.
 func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdict {
 	switch m.Of {
 	case Allocs, Bytes:
@@ -197,10 +196,11 @@ func count(r *verdict.Result, of Figure) *int64 {
 	return r.BytesOp
 }
 
-// bounds are what a ratio may be to hold; most is by how much it may be above the most allowed.
-func bounds(m *Measure, most float64) (low, high float64) {
+// bounds are the smallest and the largest ratio that hold. An upper limit may be exceeded by the
+// factor slack.
+func bounds(m *Measure, slack float64) (low, high float64) {
 	if m.AtMost {
-		return 0, m.Published * most
+		return 0, m.Published * slack
 	}
 	return m.Published / Tolerance, m.Published * Tolerance
 }
@@ -218,7 +218,7 @@ func judge(m *Measure, here verdict.Interval) Verdict {
 	return Undecided
 }
 
-// judgeCounts multiplies, as the base may allocate nothing.
+// judgeCounts multiplies instead of dividing, because the base may allocate nothing.
 func judgeCounts(m *Measure, row, base int64) Verdict {
 	low, high := bounds(m, 1)
 	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {

@@ -36,18 +36,18 @@ const (
 	likeWithLike   = "like with like"
 )
 
-// timed compares the ratio of two rows' times with the published one.
+// timed compares the ratio of two rows' times with a published ratio.
 func timed(what, row, base string, published float64) Measure {
 	return Measure{What: what, Row: row, Base: base, Published: published, Of: Time}
 }
 
-// allocated compares what two rows allocate, an operation, with what was published of
-// each: in heap objects or in bytes.
+// allocated compares what two rows allocate an operation with what was published: heap objects or
+// bytes.
 func allocated(what, row, base string, of Figure, published, publishedBase float64) Measure {
 	return Measure{What: what, Row: row, Base: base, Published: published / publishedBase, Of: of}
 }
 
-// atMost marks a measure for which less than was published is as good.
+// atMost marks a measure whose published ratio is an upper limit.
 func atMost(m Measure) Measure {
 	m.AtMost = true
 	return m

@@ -14,7 +14,7 @@ import (
 	"postage/internal/words"
 )
 
-// Print writes claims with what was measured of them.
+// Print writes the claims, with what was published and what was measured.
 func (all Claims) Print(w io.Writer, form report.Form) error {
 	d := &report.Doc{Form: form}
 	switch {
@@ -60,7 +60,7 @@ var (
 	claimsCSS string
 )
 
-// Section is the claims as a part of a page, once something was measured of one.
+// Section makes the claims a part of a page; none if nothing was measured.
 func (all Claims) Section() ([]report.Section, error) {
 	if !slices.ContainsFunc(all.List, Claim.wasMeasured) {
 		return nil, nil
@@ -80,7 +80,7 @@ func (c *Claim) unavailable() string {
 	return "stage " + c.Stage + " is not available"
 }
 
-// measured is what was measured of a claim, or why nothing was.
+// measured says what was measured for a claim, or why nothing was.
 func (c *Claim) measured() []string {
 	if text := c.unavailable(); text != "" {
 		return []string{text}
@@ -88,7 +88,6 @@ func (c *Claim) measured() []string {
 	return c.each((*Measure).here)
 }
 
-// wasMeasured reports whether anything was.
 func (c Claim) wasMeasured() bool {
 	return slices.ContainsFunc(c.Measures, func(m Measure) bool { return m.Here != nil || m.Counts != nil })
 }
@@ -101,7 +100,6 @@ func (c *Claim) each(text func(*Measure) string) []string {
 	return all
 }
 
-// Title says what is compared, and of times nothing more.
 func (m *Measure) title() string {
 	switch m.Of {
 	case Allocs:

@@ -1,14 +1,18 @@
 // Package history reads a folder of records, and shows how each row changed from run to run.
 //
-//  1. [Read] reads the folder's records. Of the rows that are wanted it keeps the figures: those of
-//     [verdict.AnalyzeCase], with each row's time as a multiple of its anchor's.
-//  2. [History.Trends] are a row's figures in the order of the runs, and package trend finds the
-//     changes.
+//  1. [Read] reads the folder's records. For each wanted row of a run it keeps a [Point]: the
+//     figures, and the row's time as a multiple of its anchor's. What made the whole machine slower
+//     or faster between two runs cancels in that ratio.
+//  2. The anchor is the case's baseline in the same run, in one module version. Where the anchor
+//     changes, [NewTrend] begins a new [Segment], since a ratio to something else says nothing about
+//     the row. A run in which the anchor has no figures begins none.
+//  3. changePoints finds the changes in each segment.
+//  4. [PrintList], [PrintTrends] and [Section] show the result.
 //
-// The anchor is the case's baseline in the same run, in its module version.
+// Each machine has its own trends.
 //
-// Note: a database of the figures was rejected. What a team shares is the records, and a history
-// that is read from them is never behind them.
+// Note: a database of the figures was rejected. A team shares its records, and a history that is
+// read from them is never out of date.
 package history
 
 import (
@@ -25,29 +29,28 @@ import (
 	"strconv"
 	"sync"
 
-	"postage/internal/history/trend"
 	"postage/internal/verdict"
 	"postage/record"
 )
 
 // History is the records of a folder.
 type History struct {
-	// Skipped says of each file that is not in the history why.
+	// Skipped says why a file is not in the history, an error each.
 	Skipped []error
 	runs    []run // in the order in which they were started
 }
 
-// run is what is kept of a record.
+// run is what the history keeps of a record.
 type run struct {
-	trend.Entry
-	first  []int64 // the times of its first batches, which no other run has
+	Entry
+	first  []int64 // times of its first batches, by which copies of the run are recognised
 	rows   []string
-	points map[string]trend.Point // of the rows that are wanted
+	points map[string]Point // by wanted row
 }
 
-// Read reads the records of a folder, which are its .txt files, for the trends of the wanted rows.
-// It skips a file that is no record, and one of two copies of a run: of a run that was resumed it
-// takes the longer. wanted is called from several goroutines.
+// Read reads the records of a folder, its .txt files, for the trends of the wanted rows. It skips
+// files that are no records. If two files have the same run, as when a run was resumed, it skips
+// the shorter one. It calls wanted from several goroutines.
 func Read(ctx context.Context, folder string, wanted func(row string) bool) (*History, error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -92,23 +95,23 @@ func (h *History) sort() {
 	h.runs = runs
 }
 
-// load reads a record.
+// load reads the record in a file.
 func load(folder, name string, wanted func(row string) bool) (run, error) {
 	rec, err := record.Load(filepath.Join(folder, name))
 	if err != nil {
 		return run{}, err
 	}
-	r := run{points: map[string]trend.Point{}}
+	r := run{points: map[string]Point{}}
 	measured := map[string]bool{}
 	for i := range rec.Blocks {
 		for _, series := range rec.Blocks[i].Series {
 			measured[series.Row] = true
 		}
 	}
-	var cases []string // with a row that is wanted
+	var cases []string // that have a wanted row
 	for i := range rec.Rows {
 		row := &rec.Rows[i]
-		// A contender of another revision is named after that revision, and does not recur.
+		// The old side of a comparison is named after its revision, which no later run has.
 		if !measured[row.Name] || !row.OK() || row.OldOf != "" {
 			continue
 		}
@@ -120,7 +123,7 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 	if len(rec.Blocks) > 0 && len(rec.Blocks[0].Series) > 0 {
 		r.first = rec.Blocks[0].Series[0].WallNS
 	}
-	r.Entry = trend.Entry{Name: name, Started: rec.Run.Started, Machine: rec.Machine.Identity(), Commit: rec.Run.Commit, Seed: strconv.FormatUint(rec.Run.Seed, 10),
+	r.Entry = Entry{Name: name, Started: rec.Run.Started, Machine: rec.Machine.Identity(), Commit: rec.Run.Commit, Seed: strconv.FormatUint(rec.Run.Seed, 10),
 		Go: rec.Machine.Go, Partial: !rec.Run.Complete, Cases: len(rec.Cases()), Figures: len(r.rows), Blocks: len(rec.Blocks)}
 	for _, name := range cases {
 		r.addCase(verdict.AnalyzeCase(rec, name))
@@ -130,15 +133,15 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 
 // addCase adds the figures of a case's rows.
 func (r *run) addCase(c *verdict.CaseResult) {
-	var anchor trend.Anchor
+	var anchor Anchor
 	if b := c.Baseline; b != nil && b.NSOp != nil {
-		anchor = trend.Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.Go) + unusual(c.Record)}
+		anchor = Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.Go) + unusual(c.Record)}
 	}
 	for _, result := range c.Rows {
 		if !slices.Contains(r.rows, result.Row.Name) {
 			continue
 		}
-		p := trend.Point{Run: r.Name, Started: r.Started, Commit: r.Commit, Go: r.Go, Module: result.Row.Module, Partial: r.Partial, Blocks: result.Blocks,
+		p := Point{Run: r.Name, Started: r.Started, Commit: r.Commit, Go: r.Go, Module: result.Row.Module, Partial: r.Partial, Blocks: result.Blocks,
 			Anchor: anchor, NSOp: *result.NSOp, BytesOp: result.BytesOp, AllocsOp: result.AllocsOp, Metrics: result.Metrics}
 		if ratio := result.Ratio; ratio != nil && !math.IsNaN(ratio.Value) {
 			p.Ratio = &ratio.Interval
@@ -147,8 +150,8 @@ func (r *run) addCase(c *verdict.CaseResult) {
 	}
 }
 
-// unusual describes unusual settings of the run. With them the anchor is a different one, because
-// its inputs or its processors differ.
+// unusual describes unusual settings of the run. They make the anchor a different one, because its
+// inputs or its processors differ.
 func unusual(rec *record.Record) (text string) {
 	if rec.Run.Seed != record.DefaultSeed {
 		text += fmt.Sprintf(", seed %d", rec.Run.Seed)
@@ -159,15 +162,15 @@ func unusual(rec *record.Record) (text string) {
 	return text
 }
 
-// Entries describe the records, in the order in which their runs were started.
-func (h *History) Entries() (entries []trend.Entry) {
+// Entries describes the records, in the order in which their runs were started.
+func (h *History) Entries() (entries []Entry) {
 	for i := range h.runs {
 		entries = append(entries, h.runs[i].Entry)
 	}
 	return entries
 }
 
-// Rows are the names of all rows that have figures, in alphabetical order.
+// Rows returns the names of all rows that have figures, in alphabetical order.
 func (h *History) Rows() []string {
 	names := map[string]bool{}
 	for i := range h.runs {
@@ -178,9 +181,9 @@ func (h *History) Rows() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Trends are how a wanted row changed on each machine: the machine with the latest run first.
-func (h *History) Trends(row string) (trends []*trend.Trend) {
-	points := map[string][]trend.Point{}
+// Trends returns how a wanted row changed on each machine, the machine with the latest run first.
+func (h *History) Trends(row string) (trends []*Trend) {
+	points := map[string][]Point{}
 	for i := range h.runs {
 		if p, ok := h.runs[i].points[row]; ok {
 			points[h.runs[i].Machine] = append(points[h.runs[i].Machine], p)
@@ -188,7 +191,7 @@ func (h *History) Trends(row string) (trends []*trend.Trend) {
 	}
 	for _, r := range slices.Backward(h.runs) {
 		if points[r.Machine] != nil {
-			trends = append(trends, trend.New(row, r.Machine, points[r.Machine]))
+			trends = append(trends, NewTrend(row, r.Machine, points[r.Machine]))
 			delete(points, r.Machine)
 		}
 	}

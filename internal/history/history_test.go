@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/history/trend"
 	"postage/internal/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
@@ -75,7 +74,7 @@ func TestTrend(t *testing.T) {
 		t.Fatal(trends)
 	}
 	tr := trends[0]
-	if len(tr.Points) != runs || len(tr.Segments) != 1 || tr.Segments[0].Anchor != (trend.Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"}) {
+	if len(tr.Points) != runs || len(tr.Segments) != 1 || tr.Segments[0].Anchor != (Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"}) {
 		t.Fatalf("%d points, segments %v", len(tr.Points), tr.Segments)
 	}
 	if len(tr.Changes) != 1 || tr.Changes[0].Point != slower || math.Abs(tr.Changes[0].Factor()-1.1) > 0.02 || tr.Changes[0].P > 0.01 {

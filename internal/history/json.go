@@ -3,7 +3,6 @@ package history
 import (
 	"io"
 
-	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/verdict"
 )
@@ -71,7 +70,7 @@ type (
 	}
 )
 
-func listJSON(w io.Writer, entries []trend.Entry) error {
+func listJSON(w io.Writer, entries []Entry) error {
 	out := ListForm{2, []entry{}}
 	for _, e := range entries {
 		out.Records = append(out.Records, entry{
@@ -83,8 +82,8 @@ func listJSON(w io.Writer, entries []trend.Entry) error {
 }
 
 // trendsJSON writes how a row changed, with all points.
-func trendsJSON(w io.Writer, row string, trends []*trend.Trend) error {
-	out := TrendsForm{Version: 2, Row: row, Level: trend.Level, Trends: []trendForm{}}
+func trendsJSON(w io.Writer, row string, trends []*Trend) error {
+	out := TrendsForm{Version: 2, Row: row, Level: changeLevel, Trends: []trendForm{}}
 	for _, t := range trends {
 		form := trendForm{Machine: t.Machine, Points: []point{}, Segments: []segment{}, Changes: []change{}}
 		for i := range t.Points {

@@ -5,12 +5,11 @@ import (
 	"io"
 	"slices"
 
-	"postage/internal/history/trend"
 	"postage/internal/report"
 )
 
 // PrintList writes the records of a history.
-func PrintList(w io.Writer, entries []trend.Entry, form report.Form) error {
+func PrintList(w io.Writer, entries []Entry, form report.Form) error {
 	if form.JSON {
 		return listJSON(w, entries)
 	}
@@ -21,14 +20,14 @@ func PrintList(w io.Writer, entries []trend.Entry, form report.Form) error {
 			machines = append(machines, e.Machine)
 		}
 	}
-	report.Table(d, []report.Column[trend.Entry]{
-		report.Texts("started (UTC)", func(e trend.Entry) string { return startedText(&trend.Point{Started: e.Started}) }),
-		report.Texts("commit", func(e trend.Entry) string { return commitText(e.Commit) }),
-		report.Texts("machine", func(e trend.Entry) string { return machineLetter(slices.Index(machines, e.Machine)) }),
-		report.Figures("cases", func(e trend.Entry) string { return fmt.Sprint(e.Cases) }).When(report.IfRoom),
-		report.Figures("rows", func(e trend.Entry) string { return fmt.Sprint(e.Figures) }),
-		report.Figures("blocks", func(e trend.Entry) string { return fmt.Sprint(e.Blocks) }),
-		report.Texts("name", func(e trend.Entry) string {
+	report.Table(d, []report.Column[Entry]{
+		report.Texts("started (UTC)", func(e Entry) string { return startedText(&Point{Started: e.Started}) }),
+		report.Texts("commit", func(e Entry) string { return commitText(e.Commit) }),
+		report.Texts("machine", func(e Entry) string { return machineLetter(slices.Index(machines, e.Machine)) }),
+		report.Figures("cases", func(e Entry) string { return fmt.Sprint(e.Cases) }).When(report.IfRoom),
+		report.Figures("rows", func(e Entry) string { return fmt.Sprint(e.Figures) }),
+		report.Figures("blocks", func(e Entry) string { return fmt.Sprint(e.Blocks) }),
+		report.Texts("name", func(e Entry) string {
 			if e.Partial {
 				return e.Name + " partial"
 			}

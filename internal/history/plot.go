@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"postage/internal/history/trend"
 	"postage/internal/report"
 )
 
-// The places of a trend's plot, in the units of its SVG, which page/section.gohtml has too.
+// The edges of a trend's plot, in the units of its SVG. page/section.gohtml has the same numbers.
 const (
 	trendLeft   = 64
 	trendRight  = 890
@@ -21,8 +20,8 @@ const (
 	trendBottom = 190
 )
 
-// What a page may hold of a history, so that it stays small: points in all, of one
-// trend, and trends.
+// How many points a page shows in all and for one trend, and how many trends, so that it stays
+// small.
 const (
 	trendPointsInAll = 1000
 	trendPoints      = 200
@@ -39,24 +38,24 @@ type trendsView struct {
 
 // trendView is the last points of a trend.
 type trendView struct {
-	*trend.Trend
+	*Trend
 	ID, Note         string
-	Before           int // points that are not shown
+	Before           int // how many earlier points are not shown
 	Ticks            []report.Tick
-	Band, Line, Dots string // paths: of the intervals, through the estimates, and of a dot each
+	Band, Line, Dots string // paths: the intervals, a line through the estimates, a dot for each
 	Changes, Anchors []trendMark
 }
 
-// trendMark is a line across a trend's plot, of a change or of a new anchor.
+// trendMark is a line across a trend's plot that marks a change or a new anchor.
 type trendMark struct {
 	At   float64
-	Held string // where the label's text is held
-	*trend.Change
-	trend.Segment
+	Held string // SVG's text-anchor of the label
+	*Change
+	Segment
 }
 
-// Of is a point of those that are shown.
-func (v *trendView) Of(i int) *trend.Point { return &v.Points[i] }
+// Shown is the i-th of the points that are shown.
+func (v *trendView) Shown(i int) *Point { return &v.Points[i] }
 
 var (
 	//go:embed page/section.gohtml
@@ -65,8 +64,8 @@ var (
 	trendCSS string
 )
 
-// Section is how rows changed as a part of a page, if there is anything to show.
-func Section(trends []*trend.Trend) ([]report.Section, error) {
+// Section makes the part of a page that shows how rows changed; none if there is nothing to show.
+func Section(trends []*Trend) ([]report.Section, error) {
 	view := newTrends(trends)
 	if view == nil {
 		return nil, nil
@@ -78,33 +77,33 @@ func Section(trends []*trend.Trend) ([]report.Section, error) {
 	return []report.Section{{ID: "history", Name: "History", Style: template.CSS(trendCSS), Body: body}}, err
 }
 
-// newTrends is the section, nil if no trend has two ratios among its latest points. Trends
+// newTrends makes the section, nil if no trend has two ratios among its latest points. The trends
 // that changed last come first.
-func newTrends(trends []*trend.Trend) *trendsView {
-	all := slices.DeleteFunc(slices.Clone(trends), func(t *trend.Trend) bool { return len(ratiosOf(t.Last(trendPointsLeast))) < 2 })
+func newTrends(trends []*Trend) *trendsView {
+	all := slices.DeleteFunc(slices.Clone(trends), func(t *Trend) bool { return len(ratiosOf(t.Last(trendPointsLeast))) < 2 })
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *trend.Trend) int { return cmp.Compare(sinceChange(a), sinceChange(b)) })
+	slices.SortStableFunc(all, func(a, b *Trend) int { return cmp.Compare(sinceChange(a), sinceChange(b)) })
 	v := &trendsView{LeftOut: max(0, len(all)-trendsShown)}
 	all = all[:len(all)-v.LeftOut]
 	each := min(trendPoints, max(trendPointsLeast, trendPointsInAll/len(all)))
 	ids := report.IDs{}
 	for _, t := range all {
-		v.Trends = append(v.Trends, newTrend(t, each, ids.Of("trend-"+t.Row)))
+		v.Trends = append(v.Trends, newTrend(t, each, ids.New("trend-"+t.Row)))
 	}
 	return v
 }
 
-// sinceChange is how many runs there were since a trend's last change, very many if it has none.
-func sinceChange(t *trend.Trend) int {
+// sinceChange counts the runs since a trend's last change; it is very large if there is none.
+func sinceChange(t *Trend) int {
 	if len(t.Changes) == 0 {
 		return math.MaxInt
 	}
 	return len(t.Points) - t.Changes[len(t.Changes)-1].Point
 }
 
-func newTrend(whole *trend.Trend, points int, id string) *trendView {
+func newTrend(whole *Trend, points int, id string) *trendView {
 	t := whole.Last(points)
 	v := &trendView{Trend: t, ID: id, Note: trendSummary(whole), Before: len(whole.Points) - len(t.Points)}
 	if v.Before > 0 {
@@ -133,8 +132,8 @@ func newTrend(whole *trend.Trend, points int, id string) *trendView {
 	return v
 }
 
-// paths draws the band of intervals, which is broken where there is none, the line and the
-// dots. Across a change of anchor there is no line.
+// paths draws the band, the line and the dots. The band breaks where a point has no interval, the
+// line where the anchor changes.
 func (v *trendView) paths(x, y report.Linear) {
 	var band, line, dots strings.Builder
 	for _, s := range v.Segments {
@@ -168,16 +167,16 @@ func (v *trendView) paths(x, y report.Linear) {
 	v.Band, v.Line, v.Dots = band.String(), line.String(), dots.String()
 }
 
-func dateText(p *trend.Point) string {
+func dateText(p *Point) string {
 	if p.Started.IsZero() {
 		return commitText(p.Commit)
 	}
 	return p.Started.UTC().Format("2006-01-02")
 }
 
-// bounds are the ends of a trend's axis: all estimates lie within, and intervals unless they are
+// bounds are the ends of a trend's axis. All estimates lie within, and so do intervals that are not
 // much wider.
-func bounds(t *trend.Trend) (low, high float64) {
+func bounds(t *Trend) (low, high float64) {
 	ratios := ratiosOf(t)
 	low, high = slices.Min(ratios), slices.Max(ratios)
 	room := max(high-low, 0.02*high)

@@ -10,15 +10,14 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/stats"
 	"postage/internal/words"
 )
 
-// PrintTrends writes how a row changed from run to run: each trend's line, its changes, and its
-// last points, all for last < 1. JSON has all.
-func PrintTrends(w io.Writer, row string, trends []*trend.Trend, last int, form report.Form) error {
+// PrintTrends writes how a row changed from run to run: for each trend a line, its changes, and its
+// last points. It writes all points if last is 0, and in JSON.
+func PrintTrends(w io.Writer, row string, trends []*Trend, last int, form report.Form) error {
 	if form.JSON {
 		return trendsJSON(w, row, trends)
 	}
@@ -35,7 +34,7 @@ func PrintTrends(w io.Writer, row string, trends []*trend.Trend, last int, form 
 	return d.Print(w)
 }
 
-func writeTrend(d *report.Doc, tr *trend.Trend, last int) {
+func writeTrend(d *report.Doc, tr *Trend, last int) {
 	d.Lines(report.Bold, "", tr.Row, "  ")
 	d.Note(tr.Machine)
 	d.Lines(lipgloss.Style{}, "", trendSummary(tr), "  ")
@@ -57,8 +56,8 @@ func writeTrend(d *report.Doc, tr *trend.Trend, last int) {
 	}
 }
 
-// trendSummary says what the trend is of, in a sentence or two.
-func trendSummary(tr *trend.Trend) string {
+// trendSummary says how many runs the trend has, what its ratio is to, and how often it changed.
+func trendSummary(tr *Trend) string {
 	text := fmt.Sprintf("%s%s; ", words.Counted(len(tr.Points), "run"), span(tr))
 	if tr.IsAnchor() {
 		return text + "the row is the anchor that others are compared with (or has none), so it has no ratio: its times drift with the machine, and are not searched for changes"
@@ -67,10 +66,10 @@ func trendSummary(tr *trend.Trend) string {
 	switch {
 	case len(tr.Changes) > 0:
 		text += words.Counted(len(tr.Changes), "change")
-	case slices.ContainsFunc(tr.Segments, func(s trend.Segment) bool { return s.To-s.From >= 2*trend.MinSegment }):
+	case slices.ContainsFunc(tr.Segments, func(s Segment) bool { return s.To-s.From >= 2*minSegment }):
 		text += "no change"
 	default:
-		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", trend.MinSegment)
+		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", minSegment)
 	}
 	if n := len(tr.Segments) - 1; n > 0 {
 		text += fmt.Sprintf("; the anchor changed, %s in all: ratios do not continue across a change", words.Counted(n+1, "anchor segment"))
@@ -78,8 +77,8 @@ func trendSummary(tr *trend.Trend) string {
 	return text
 }
 
-// span is the time from the first run to the last, "" if that is not known.
-func span(tr *trend.Trend) string {
+// span is the dates of the first run and the last, "" if they are not known.
+func span(tr *Trend) string {
 	first, last := tr.Points[0].Started, tr.Points[len(tr.Points)-1].Started
 	if first.IsZero() || last.IsZero() {
 		return ""
@@ -90,9 +89,9 @@ func span(tr *trend.Trend) string {
 	return " on " + first.Format(time.DateOnly)
 }
 
-// sparkline is the trend's ratios as a line of blocks, at most columns of them, on a
-// logarithmic scale; each is the median of the runs that fall to it.
-func sparkline(tr *trend.Trend, columns int) string {
+// sparkline draws the trend's ratios as a line of at most columns blocks, on a logarithmic scale.
+// Each block stands for the median of some neighbouring runs.
+func sparkline(tr *Trend, columns int) string {
 	ratios := ratiosOf(tr)
 	if len(ratios) < 2 {
 		return ""
@@ -115,7 +114,7 @@ func sparkline(tr *trend.Trend, columns int) string {
 	return fmt.Sprintf("%s  %s to %s", b.String(), report.Ratio(math.Exp(low)), report.Ratio(math.Exp(high)))
 }
 
-func ratiosOf(tr *trend.Trend) (ratios []float64) {
+func ratiosOf(tr *Trend) (ratios []float64) {
 	for i := range tr.Points {
 		if r := tr.Points[i].Ratio; r != nil {
 			ratios = append(ratios, r.Value)
@@ -124,22 +123,22 @@ func ratiosOf(tr *trend.Trend) (ratios []float64) {
 	return ratios
 }
 
-func writeChangePoints(d *report.Doc, tr *trend.Trend) {
-	var rows []*trend.Change
+func writeChangePoints(d *report.Doc, tr *Trend) {
+	var rows []*Change
 	for i := range tr.Changes {
 		rows = append(rows, &tr.Changes[i])
 	}
-	point := func(c *trend.Change) *trend.Point { return &tr.Points[c.Point] }
-	report.Table(d, []report.Column[*trend.Change]{
-		report.Figures("at", func(c *trend.Change) string { return fmt.Sprint(c.Point + 1) }),
-		report.Texts("started", func(c *trend.Change) string { return startedText(point(c)) }),
-		report.Texts("commit", func(c *trend.Change) string { return commitText(point(c).Commit) }),
-		report.Texts("ratio", func(c *trend.Change) string { return report.Ratio(c.Before) + " → " + report.Ratio(c.After) }),
+	point := func(c *Change) *Point { return &tr.Points[c.Point] }
+	report.Table(d, []report.Column[*Change]{
+		report.Figures("at", func(c *Change) string { return fmt.Sprint(c.Point + 1) }),
+		report.Texts("started", func(c *Change) string { return startedText(point(c)) }),
+		report.Texts("commit", func(c *Change) string { return commitText(point(c).Commit) }),
+		report.Texts("ratio", func(c *Change) string { return report.Ratio(c.Before) + " → " + report.Ratio(c.After) }),
 		report.Texts("change", factorText),
-		report.Figures("p", func(c *trend.Change) string { return report.Probability(c.P) }),
-		report.Texts("run", func(c *trend.Change) string { return point(c).Run }).When(report.IfRoom),
-		report.Texts("along with", func(c *trend.Change) string { return alongWith(tr, c.Point) }).When(report.IfWide),
-	}, rows, func(c *trend.Change, text string) string {
+		report.Figures("p", func(c *Change) string { return report.Probability(c.P) }),
+		report.Texts("run", func(c *Change) string { return point(c).Run }).When(report.IfRoom),
+		report.Texts("along with", func(c *Change) string { return alongWith(tr, c.Point) }).When(report.IfWide),
+	}, rows, func(c *Change, text string) string {
 		switch {
 		case text != factorText(c):
 			return text
@@ -155,7 +154,7 @@ func writeChangePoints(d *report.Doc, tr *trend.Trend) {
 	}
 }
 
-func writePoints(d *report.Doc, tr *trend.Trend, from int) {
+func writePoints(d *report.Doc, tr *Trend, from int) {
 	marks := map[int]string{}
 	for _, c := range tr.Changes {
 		marks[c.Point] = "changed"
@@ -170,23 +169,23 @@ func writePoints(d *report.Doc, tr *trend.Trend, from int) {
 	for i := from; i < len(tr.Points); i++ {
 		rows = append(rows, i)
 	}
-	of := func(text func(*trend.Point) string) func(int) string {
+	ofPoint := func(text func(*Point) string) func(int) string {
 		return func(i int) string { return text(&tr.Points[i]) }
 	}
 	interval := pointRatio
 	if !d.Wide {
-		interval = func(p *trend.Point) string { return report.Known(p.Ratio, report.ShortRatio) }
+		interval = func(p *Point) string { return report.Known(p.Ratio, report.ShortRatio) }
 	}
 	report.Table(d, []report.Column[int]{
 		report.Figures("#", func(i int) string { return fmt.Sprint(i + 1) }),
-		report.Texts("started", of(startedText)),
-		report.Texts("commit", of(func(p *trend.Point) string { return commitText(p.Commit) })),
-		report.Texts("ratio (95% interval)", of(interval)),
-		report.Figures("ns/op", of(func(p *trend.Point) string { return report.Grouped(p.NSOp.Value) })).When(report.IfWide),
-		report.Figures("±", of(func(p *trend.Point) string { return report.PlusMinus(&p.NSOp) })).When(report.IfWide),
-		report.Figures("B/op", of(func(p *trend.Point) string { return report.Known(p.BytesOp, words.Integer) })).When(report.IfWide),
-		report.Figures("allocs/op", of(func(p *trend.Point) string { return report.Known(p.AllocsOp, words.Integer) })).When(report.IfWide),
-		report.Texts("run", of(func(p *trend.Point) string { return p.Run })).When(report.IfRoom),
+		report.Texts("started", ofPoint(startedText)),
+		report.Texts("commit", ofPoint(func(p *Point) string { return commitText(p.Commit) })),
+		report.Texts("ratio (95% interval)", ofPoint(interval)),
+		report.Figures("ns/op", ofPoint(func(p *Point) string { return report.Grouped(p.NSOp.Value) })).When(report.IfWide),
+		report.Figures("±", ofPoint(func(p *Point) string { return report.PlusMinus(&p.NSOp) })).When(report.IfWide),
+		report.Figures("B/op", ofPoint(func(p *Point) string { return report.Known(p.BytesOp, words.Integer) })).When(report.IfWide),
+		report.Figures("allocs/op", ofPoint(func(p *Point) string { return report.Known(p.AllocsOp, words.Integer) })).When(report.IfWide),
+		report.Texts("run", ofPoint(func(p *Point) string { return p.Run })).When(report.IfRoom),
 		report.Texts("", func(i int) string {
 			if tr.Points[i].Partial {
 				return strings.TrimPrefix(marks[i]+", partial", ", ")
@@ -196,8 +195,8 @@ func writePoints(d *report.Doc, tr *trend.Trend, from int) {
 	}, rows, nil)
 }
 
-// alongWith says what else is new in the first run after a change, as its possible cause.
-func alongWith(tr *trend.Trend, point int) string {
+// alongWith says which new module or Go version, a possible cause, came with a change.
+func alongWith(tr *Trend, point int) string {
 	var news []string
 	before, after := &tr.Points[max(0, point-1)], &tr.Points[point]
 	if before.Module != after.Module {
@@ -210,7 +209,7 @@ func alongWith(tr *trend.Trend, point int) string {
 }
 
 // factorText is a change in words: "10.1% slower".
-func factorText(c *trend.Change) string {
+func factorText(c *Change) string {
 	f := c.Factor()
 	switch {
 	case f >= 1.995:
@@ -223,7 +222,7 @@ func factorText(c *trend.Change) string {
 	return fmt.Sprintf("%.1f%% faster", 100*(1-f))
 }
 
-func startedText(p *trend.Point) string {
+func startedText(p *Point) string {
 	if p.Started.IsZero() {
 		return "n/a"
 	}
@@ -245,4 +244,4 @@ func commitText(commit string) string {
 	return commit
 }
 
-func pointRatio(p *trend.Point) string { return report.Known(p.Ratio, report.RatioText) }
+func pointRatio(p *Point) string { return report.Known(p.Ratio, report.RatioText) }

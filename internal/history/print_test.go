@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"postage/internal/history/trend"
 	"postage/internal/report"
 	"postage/internal/reporttest"
 	"postage/internal/verdict"
@@ -22,18 +21,18 @@ const trendMachine = "linux/amd64, Test, 2 cores, 8 GiB, virtualised: kvm"
 
 // trendOf is a seeded trend of runs an hour apart, whose ratio is multiplied by the factors
 // from their runs on. The anchor has another version from the run renewed on, if that is not 0.
-func trendOf(row string, runs, renewed int, factors map[int]float64) *trend.Trend {
+func trendOf(row string, runs, renewed int, factors map[int]float64) *Trend {
 	rng := rand.New(rand.NewPCG(7, uint64(len(row))))
 	ratio := 0.3
-	var points []trend.Point
+	var points []Point
 	for i := range runs {
 		if f := factors[i]; f != 0 {
 			ratio *= f
 		}
 		v := ratio * math.Exp(0.01*rng.NormFloat64())
 		two, bytes := int64(2), int64(1024)
-		p := trend.Point{Run: fmt.Sprintf("run-%d.txt", i+1), Started: time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%04x5678901234567890", i),
-			Go: "go1.26.0", Module: "example.org/a v1.2.3", Blocks: 8, Partial: i == 3, Anchor: trend.Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"},
+		p := Point{Run: fmt.Sprintf("run-%d.txt", i+1), Started: time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%04x5678901234567890", i),
+			Go: "go1.26.0", Module: "example.org/a v1.2.3", Blocks: 8, Partial: i == 3, Anchor: Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"},
 			Ratio: &verdict.Interval{Value: v, Low: v * 0.98, High: v * 1.02}, NSOp: verdict.Interval{Value: 1000 * v, Low: 980 * v, High: 1020 * v}, AllocsOp: &two, BytesOp: &bytes, Metrics: map[string]float64{"encoded-bytes": 377}}
 		if i == 5 { // too few blocks for intervals
 			p.Ratio.Low, p.Ratio.High, p.NSOp.Low, p.NSOp.High = 0, math.Inf(1), math.Inf(-1), math.Inf(1)
@@ -46,11 +45,11 @@ func trendOf(row string, runs, renewed int, factors map[int]float64) *trend.Tren
 		}
 		points = append(points, p)
 	}
-	return trend.New(row, trendMachine, points)
+	return NewTrend(row, trendMachine, points)
 }
 
-func trendSample() []*trend.Trend {
-	return []*trend.Trend{
+func trendSample() []*Trend {
+	return []*Trend{
 		trendOf("Encode/msg=order/op=encode/codec=steady", 24, 0, nil),
 		trendOf("Encode/msg=order/op=encode/codec=slower", 40, 0, map[int]float64{12: 1.1, 30: 0.8}),
 		trendOf("Encode/msg=order/op=encode/codec=renewed", 30, 15, map[int]float64{15: 0.5}),
@@ -63,7 +62,7 @@ func TestTrendTerminal(t *testing.T) {
 	for i := range anchor.Points {
 		anchor.Points[i].Ratio = nil
 	}
-	for _, trends := range [][]*trend.Trend{trendSample()[:1], trendSample()[1:2], trendSample()[2:], {anchor, {Row: "none"}}} {
+	for _, trends := range [][]*Trend{trendSample()[:1], trendSample()[1:2], trendSample()[2:], {anchor, {Row: "none"}}} {
 		if err := PrintTrends(&b, "", trends, 8, report.Form{}); err != nil {
 			t.Fatal(err)
 		}
@@ -74,14 +73,14 @@ func TestTrendTerminal(t *testing.T) {
 
 func TestTrendJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*trend.Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, 0, report.Form{JSON: true}); err != nil {
+	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, 0, report.Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "trend.json", b.Bytes())
 }
 
 func TestHistoryList(t *testing.T) {
-	entries := []trend.Entry{
+	entries := []Entry{
 		{Name: "a.txt", Machine: trendMachine, Seed: "7", Go: "go1.26.0", Cases: 1, Figures: 7, Blocks: 8},
 		{Name: "b.txt", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: "another", Commit: "0123456789abcdef", Seed: "7", Go: "go1.26.0", Partial: true, Cases: 20, Figures: 700, Blocks: 160},
 	}
@@ -105,7 +104,7 @@ func TestMachineLetters(t *testing.T) {
 }
 
 // trendPage is a page with the section alone.
-func trendPage(t *testing.T, trends []*trend.Trend) []byte {
+func trendPage(t *testing.T, trends []*Trend) []byte {
 	t.Helper()
 	sections, err := Section(trends)
 	if err != nil {
@@ -156,7 +155,7 @@ func TestTrendSection(t *testing.T) {
 
 // Without a trend there is no section.
 func TestNoTrends(t *testing.T) {
-	for _, trends := range [][]*trend.Trend{nil, {}, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}} {
+	for _, trends := range [][]*Trend{nil, {}, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}} {
 		if page := trendPage(t, trends); bytes.Contains(page, []byte(`id="history"`)) {
 			t.Errorf("a section of nothing, for %d trends", len(trends))
 		}
@@ -167,7 +166,7 @@ func TestNoTrends(t *testing.T) {
 func TestTrendSectionSize(t *testing.T) {
 	empty := len(trendPage(t, nil))
 	for _, size := range []struct{ rows, runs int }{{1, 10_000}, {100, 1000}, {400, 50}} {
-		var trends []*trend.Trend
+		var trends []*Trend
 		for i := range size.rows {
 			trends = append(trends, trendOf(fmt.Sprintf("Encode/msg=order/op=encode/codec=c%d", i), size.runs, 0, map[int]float64{size.runs / 2: 1.2}))
 		}
@@ -188,7 +187,7 @@ func TestTrendWithoutLateRatios(t *testing.T) {
 	for i := 30; i < 60; i++ {
 		late.Points[i].Ratio = nil
 	}
-	if v := newTrends([]*trend.Trend{late}); v != nil {
+	if v := newTrends([]*Trend{late}); v != nil {
 		t.Errorf("%+v", v)
 	}
 }

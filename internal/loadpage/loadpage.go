@@ -1,5 +1,5 @@
-// Package loadpage makes a page of a load: what came of it, second by second, and the distribution
-// of latency.
+// Package loadpage makes a page of a load: the result, second by second, and the distribution of
+// latency.
 package loadpage
 
 import (
@@ -16,14 +16,14 @@ import (
 	"postage/load"
 )
 
-// Page has what a load's page shows.
+// Page is what a load's page shows.
 type Page struct {
 	// What says what was sent, where and how.
 	What    string
 	Started time.Time
 	Load    *load.Summary
 	Seconds []Second
-	// Distribution has latencies by rising percentile, none if they are not valid.
+	// Distribution has latencies by rising percentile, none if the load is not valid.
 	Distribution []Quantile
 }
 
@@ -66,17 +66,18 @@ func New(t *load.Target, r *load.Result, began time.Time, seconds []Second) Page
 	}
 }
 
-// SecondOf has the figures of an interval.
+// SecondOf takes the figures of an interval.
 func SecondOf(in load.Interval) Second {
 	ns := func(us int64) float64 { return float64(us) * 1e3 }
 	return Second{in.From.Seconds(), in.To.Seconds(), in.Done, in.Failed,
 		ns(in.Latency.ValueAtQuantile(50)), ns(in.Latency.ValueAtQuantile(99)), ns(in.Latency.Max())}
 }
 
-// loadPoints is the most points that a plot has: in a longer load each stands for several seconds.
+// loadPoints is how many points a plot has at most. In a longer load each stands for several
+// seconds.
 const loadPoints = 600
 
-// linePlot is a plot of lines, with its places in the units of its SVG.
+// linePlot is a plot of lines. Its places are in the units of its SVG.
 type linePlot struct {
 	Title, XAxis, Note       string
 	Width, Height            int
@@ -96,7 +97,7 @@ var (
 
 // HTML writes the page. It is self-contained: no network, no scripts.
 func HTML(w io.Writer, p Page) error {
-	p.Started, p.Seconds = p.Started.UTC(), together(p.Seconds)
+	p.Started, p.Seconds = p.Started.UTC(), joined(p.Seconds)
 	body, err := report.Fragment(pageText, template.FuncMap{
 		"known":   func(ns *float64) string { return report.Known(ns, report.Duration) },
 		"of":      func(x *float64) float64 { return *x },
@@ -112,18 +113,18 @@ func HTML(w io.Writer, p Page) error {
 	return report.Page{Title: "load", Command: "load", Style: template.CSS(pageCSS), Body: body}.Write(w)
 }
 
-// together joins neighbouring seconds until there are few enough. Joined seconds have the worst
-// latencies among them. A short last second is joined to the one before.
-func together(seconds []Second) []Second {
+// joined joins neighbouring seconds until there are few enough, and a short last second to the one
+// before. Joined seconds have the worst latencies among them.
+func joined(seconds []Second) []Second {
 	if n := len(seconds); n > 2 && seconds[n-1].To-seconds[n-1].From < (seconds[n-2].To-seconds[n-2].From)/2 {
-		seconds = append(slices.Clone(seconds[:n-2]), seconds[n-2].and(seconds[n-1]))
+		seconds = append(slices.Clone(seconds[:n-2]), seconds[n-2].join(seconds[n-1]))
 	}
 	for len(seconds) > loadPoints {
 		var out []Second
 		for pair := range slices.Chunk(seconds, 2) {
 			s := pair[0]
 			for _, next := range pair[1:] {
-				s = s.and(next)
+				s = s.join(next)
 			}
 			out = append(out, s)
 		}
@@ -132,7 +133,7 @@ func together(seconds []Second) []Second {
 	return seconds
 }
 
-func (s Second) and(next Second) Second {
+func (s Second) join(next Second) Second {
 	return Second{s.From, next.To, s.Done + next.Done, s.Failed + next.Failed, max(s.P50, next.P50), max(s.P99, next.P99), max(s.Max, next.Max)}
 }
 
@@ -171,7 +172,7 @@ func (p *Page) plots() (plots []linePlot) {
 		}
 		rate := func(n int64, s Second) float64 { return float64(n) / max(s.To-s.From, 1e-3) }
 		if p.Load.Invalid == nil {
-			plot := p.overTime("Latency over time (log scale)", 300, true, []overTime{
+			plot := p.overTime("Latency over time (log scale)", 300, true, []secondFigure{
 				{"c0", "max", answered(func(s Second) float64 { return s.Max })},
 				{"c1", "p99", answered(func(s Second) float64 { return s.P99 })},
 				{"c2", "p50", answered(func(s Second) float64 { return s.P50 })},
@@ -182,7 +183,7 @@ func (p *Page) plots() (plots []linePlot) {
 			}
 			plots = append(plots, plot)
 		}
-		plots = append(plots, p.overTime("Answers and failures a second", 200, false, []overTime{
+		plots = append(plots, p.overTime("Answers and failures a second", 200, false, []secondFigure{
 			{"c0", "failed", func(s Second) float64 { return rate(s.Failed, s) }},
 			{"c2", "answers, failures included", func(s Second) float64 { return rate(s.Done, s) }},
 		}))
@@ -193,14 +194,14 @@ func (p *Page) plots() (plots []linePlot) {
 	return plots
 }
 
-// overTime is a figure of each second.
-type overTime struct {
+// secondFigure is a figure that each second has.
+type secondFigure struct {
 	class, name string
 	of          func(Second) float64
 }
 
-// overTime plots figures of the seconds: latencies on a log scale, else numbers from 0.
-func (p *Page) overTime(title string, height int, latencies bool, figures []overTime) linePlot {
+// overTime plots figures of the seconds: latencies on a log scale, other numbers from 0.
+func (p *Page) overTime(title string, height int, latencies bool, figures []secondFigure) linePlot {
 	plot := newLinePlot(title, "seconds since the load began", height)
 	values := []float64{1}
 	for _, f := range figures {

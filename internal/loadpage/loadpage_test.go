@@ -99,7 +99,7 @@ func TestLoadHTMLOfADay(t *testing.T) {
 		t.Errorf("%d bytes", len(page))
 	}
 	total := int64(0)
-	for _, s := range together(p.Seconds) {
+	for _, s := range joined(p.Seconds) {
 		total += s.Done
 	}
 	if total != 86400 {

@@ -11,38 +11,38 @@ import (
 // A frame is a function of a stack.
 type frame struct {
 	pkg, name string // "encoding/json", "(*Decoder).Decode"
-	method    string // "Decode", of a function itself
-	typ       string // "Decoder", of a method
+	method    string // "Decode"; a function's own name
+	typ       string // "Decoder"; "" if it is no method
 	file      string
-	outer     string // the package, and the function that a closure is in, or itself
-	does      string // what it is called for, by its name or its type's; "" if they do not say
-	owner     *Owner // of the table, or another library; nil for the user's own code
+	outer     string // the package and the function; a closure's is the one that it is in
+	does      string // "decode" or "encode", by its name or its type's; "" if they do not say
+	owner     *Owner // from the table, or another library; nil for the user's own code
 	way       string // the owner's contender is used in this way
-	named     bool   // the owner's line is of this function, not of its package
-	native    bool   // of the kernel, of C, or without a name
+	named     bool   // the owner's line names this function, not its package
+	native    bool   // in the kernel, in C, or without a name
 }
 
-// A place is what samples are added up by.
+// Samples are added up by place.
 type place struct {
 	owner *Owner
 	now   string // the contender that measures what the owner calls
-	// does is "decode" or "encode", of what is sent "read" or "write", "" where the operation is
-	// not two, or that is not known.
+	// does is "decode" or "encode", in stage send "read" or "write". It is "" if the operation has
+	// one direction, or if that is not known.
 	does string
-	// site is the nearest function of the user's that calls the library, typ the message that
-	// generated code shows.
+	// site is the user's nearest function that calls the library, typ the message that generated
+	// code shows.
 	site, typ, sitePkg, file string
 	kind                     kind
 }
 
-// kind says what a sample is.
+// kind says who owns a sample.
 type kind int
 
 const (
 	owned kind = iota
 	own        // the user's
 	collector
-	scheduler // and all else that the runtime does for nobody
+	scheduler // and whatever else the runtime does for nobody
 	unknown
 )
 
@@ -53,10 +53,10 @@ type attributor struct {
 	others map[string]*Owner
 }
 
-// collecting are the runtime's functions under which nothing but collection is done.
+// collecting has the runtime's functions that call nothing but collection.
 var collecting = []string{"gcBgMarkWorker", "bgsweep", "bgscavenge", "gcMarkTermination", "gcDrain"}
 
-// stack are a sample's frames, the innermost first.
+// stack returns a sample's frames, the innermost first.
 func (a *attributor) stack(s *profile.Sample) (stack []*frame) {
 	for _, location := range s.Location {
 		for i := range location.Line {
@@ -66,9 +66,9 @@ func (a *attributor) stack(s *profile.Sample) (stack []*frame) {
 	return stack
 }
 
-// of finds the place of a stack, whose first frame is the innermost, and whether it is a garbage
-// collection's part that the place does itself (an assist).
-func (a *attributor) of(stack []*frame) (p place, assist bool) {
+// place finds the place of a stack, whose first frame is the innermost. assist is whether the place
+// does a part of a garbage collection.
+func (a *attributor) place(stack []*frame) (p place, assist bool) {
 	p.kind = unknown
 	at := -1
 	for i, f := range stack {
@@ -101,11 +101,11 @@ func (a *attributor) of(stack []*frame) (p place, assist bool) {
 	return p, assist
 }
 
-// within finds, in a stack from the owner's innermost frame on, what it was called for and by whom.
-// helpers are the frames before: where the owner's do not say so, they tell reading from writing.
-// The contender is the innermost one's, as generated code under proto.Marshal, but that of a
-// function with a line of its own, or of one of Kubernetes' serializers, whose rows measure all
-// that they call.
+// within finds what the owner was called for and by whom, in the stack from its innermost frame on.
+// helpers are the frames before that: they tell reading from writing if the owner's frames do not.
+// The contender is the innermost frame's, as for generated code below proto.Marshal. A function
+// with a line of its own comes before it, and so does a serializer of Kubernetes, because its rows
+// measure all that it calls.
 func (a *attributor) within(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {
@@ -148,17 +148,17 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 	}
 }
 
-// Of Go 1.27 on, or with GOEXPERIMENT=jsonv2, encoding/json is the first version's behaviour on the
-// second one's code: another contender than either.
+// From Go 1.27 on, or with GOEXPERIMENT=jsonv2, encoding/json behaves as the first version on the
+// second version's code. That is a third contender.
 const (
 	secondVersion = "codec=jsonv2"
 	firstOnSecond = "codec=json/experiment=jsonv2"
 )
 
-// intoAny begins the contender of what decodes into any, which is other work than into structs.
+// intoAny begins the contender that decodes into any, which is other work than into structs.
 const intoAny = "into=any/"
 
-// unmeasured begins the contender of work that the library's rows do not measure; why is behind it.
+// unmeasured begins the contender of work that no row measures; the reason follows.
 const unmeasured = "?"
 
 var (
@@ -166,7 +166,8 @@ var (
 	encodes = regexp.MustCompile(`(?i)marshal|encod|append|writ|deflat|compress|^size|close|flush|pack|format|compact|indent|msgsize|send`)
 )
 
-// direction is what a function is called for, by its name or its type's; "" if they do not say.
+// direction says whether a function decodes or encodes, by its name or its type's; "" if they do
+// not say.
 func direction(f *frame) string {
 	for _, name := range []string{f.method, f.typ} {
 		switch {
@@ -204,7 +205,7 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	f.typ, f.method = methodOf(f.name)
 	f.outer = f.pkg + "." + closure.ReplaceAllString(bracketed.ReplaceAllString(f.name, "[...]"), "")
 	f.does = direction(f)
-	// What a generic function of the standard library is made of bears its caller's package.
+	// An instance of the standard library's generic function bears its caller's package.
 	_, folder, _ := cutLast(f.file, "/src/")
 	if folder, _, _ = cutLast(folder, "/"); folder != "" && folder != f.pkg {
 		if o := a.table.byPath[folder]; o != nil && o.Stage == helper {
@@ -212,7 +213,7 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 			return f
 		}
 	}
-	f.owner, f.named = a.table.of(f)
+	f.owner, f.named = a.table.line(f)
 	if f.named && strings.HasSuffix(f.owner.Contender, "/") {
 		f.owner, f.named, f.way = a.table.above(f.pkg), false, f.owner.Contender
 	}
@@ -222,8 +223,8 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	return f
 }
 
-// methodOf is the type, "" for none, and the name of the function that a name is of, or that a
-// closure is in: "(*Order[...]).Marshal.func1" is Order and Marshal.
+// methodOf finds the type, "" for none, and the function in a name. A closure has those of the
+// function that it is in: "(*Order[...]).Marshal.func1" has Order and Marshal.
 func methodOf(name string) (typ, method string) {
 	parts := strings.Split(bracketed.ReplaceAllString(name, ""), ".")
 	if t := strings.Trim(parts[0], "(*)"); len(parts) > 1 && (t != parts[0] || !strings.HasPrefix(parts[1], "func") && !strings.HasPrefix(parts[1], "gowrap")) {
@@ -238,8 +239,8 @@ var (
 	closure    = regexp.MustCompile(`(\.(func|gowrap)[0-9]|-fm$|-range[0-9]).*$`)
 )
 
-// library is the owner of a frame of another's module that is not in the table: by the file's
-// place, as profiles of Go say it. nil is the user's.
+// library is the owner of a frame that is not in the table, nil if the frame is the user's. The
+// file's folder tells.
 func (a *attributor) library(f *frame) *Owner {
 	first, _, _ := strings.Cut(f.pkg, "/")
 	path := f.pkg
@@ -258,10 +259,10 @@ func (a *attributor) library(f *frame) *Owner {
 	return a.others[path]
 }
 
-// standard are the first elements of the standard library's packages that the table lacks.
+// standard has the first elements of the standard library's packages that the table lacks.
 var standard = strings.Fields("archive cmd compress crypto database debug embed encoding expvar flag go html image index log mime net plugin regexp runtime simd structs testing text")
 
-// printable is a name without what a terminal would obey.
+// printable replaces what a terminal would obey.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x2028 || r == 0x2029 {

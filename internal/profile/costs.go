@@ -18,26 +18,27 @@ import (
 //go:embed costs.txt
 var shippedCosts string
 
-// Costs are what contenders were measured to cost, case by case.
+// Costs says what contenders cost, case by case.
 type Costs struct {
 	From     string // "the shipped table"
 	Measured time.Time
 	cases    []costCase
 }
 
-// costCase is a message with an operation, or another case.
+// costCase has the rows of one case.
 type costCase struct {
 	stage, does, message string
 	rows                 map[string]figure
 	floor                string
 }
 
-// figure is of an operation: its cost in ns, bytes allocated, and the size of what it makes or
-// reads, 0 if that is not known. within is the half-width of the interval as a part of the cost.
+// figure has an operation's cost in ns, the bytes that it allocates, and the size of what it makes
+// or reads, 0 if that is not known. within is half the interval's width as a part of the cost.
 type figure struct{ cost, bytes, size, within float64 }
 
-// CostsOf takes the costs from a record: of its cases of encoding and decoding, and of Kubernetes'
-// serializers; of compression, what it adds to the same without; of storing, the client's CPU time.
+// CostsOf takes costs from a record: from cases that encode, decode, store or serialize for
+// Kubernetes. The cost of compression is what it adds to the case without. The cost of storing is
+// the client's CPU time.
 func CostsOf(rec *record.Record, from string) *Costs {
 	c := &Costs{From: from, Measured: rec.Run.Started}
 	for _, result := range verdict.Analyze(rec).Cases {
@@ -79,11 +80,11 @@ func CostsOf(rec *record.Record, from string) *Costs {
 	return c
 }
 
-// None reports whether there are no costs of anything that a profile's calls do.
+// None reports whether there are no costs.
 func (c *Costs) None() bool { return len(c.cases) == 0 }
 
-// onSecond says whether a toolchain, as runtime.Version names it, builds encoding/json on the
-// second version's code: from Go 1.27 on, if GOEXPERIMENT does not say otherwise.
+// onSecond reports whether a toolchain, as runtime.Version names it, builds encoding/json on the
+// second version's code: from Go 1.27 on, unless GOEXPERIMENT says otherwise.
 func onSecond(toolchain string) bool {
 	release, experiments, _ := strings.Cut(toolchain, "X:")
 	switch all := strings.Split(experiments, ","); {
@@ -95,8 +96,8 @@ func onSecond(toolchain string) bool {
 	return version.Compare(strings.TrimRight(release, " -"), "go1.27") >= 0
 }
 
-// costOf is what a row costs. What encodes is taken to return its bytes in memory of their own, as
-// Marshal does; rows do so into a buffer that they keep.
+// costOf is what a row costs. A row encodes into a buffer that it keeps. A service is assumed to
+// call Marshal, which allocates the encoded bytes too.
 func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.NSOp == nil || r.BytesOp == nil {
 		return x, false
@@ -117,13 +118,13 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	return x, x.cost > 0
 }
 
-// ShippedCosts are those of a table that Postage brings.
+// ShippedCosts reads the table that comes with Postage.
 func ShippedCosts() (*Costs, error) {
 	return readCosts(strings.NewReader(shippedCosts))
 }
 
-// readCosts reads lines of the stage, what it does or "-", the message, the contender, ns, bytes,
-// and the size. A "*" behind a contender marks the floor.
+// readCosts reads lines: stage, "decode", "encode" or "-", message, contender, ns, bytes and size.
+// A "*" behind a contender marks the floor.
 func readCosts(r io.Reader) (*Costs, error) {
 	c := &Costs{From: "the shipped table"}
 	lines := bufio.NewScanner(r)
@@ -148,7 +149,8 @@ func readCosts(r io.Reader) (*Costs, error) {
 	return c, lines.Err()
 }
 
-// row is what measures a library in the case: its contender, or that without its last settings.
+// row finds the figure of a contender in the case, or else of the contender without its last
+// settings.
 func (c *costCase) row(contender string) (figure, bool) {
 	for contender != "" {
 		if x, ok := c.rows[contender]; ok {

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Counters are what a server has counted of itself since it began, by the names of Prometheus' Go
-// client.
+// Counters is what a server has counted since it started, by the names of Prometheus' Go client.
 type Counters map[string]float64
 
-// The counters that are read: processor time in use, and bytes allocated; and by the runtime's own
-// estimates, which are of wall time and can be compared only with each other (runtime/metrics), the
-// time in collections, all that its processors could have worked, and what they were idle of it.
+// The counters that are read. gc, all and idle are the runtime's own estimates: time in
+// collections, the time that its processors could have worked, and the idle part of it. They are
+// wall time, and can be compared only with each other (runtime/metrics).
 const (
 	cpuCounter   = "process_cpu_seconds_total"
 	gcCounter    = "go_cpu_classes_gc_total_cpu_seconds_total"
@@ -22,7 +21,7 @@ const (
 	bytesCounter = "go_memstats_alloc_bytes_total"
 )
 
-// ReadCounters reads what Prometheus' text format has of the counters.
+// ReadCounters reads the counters from Prometheus' text format.
 func ReadCounters(r io.Reader) Counters {
 	c := Counters{}
 	lines := bufio.NewScanner(io.LimitReader(r, 64<<20))
@@ -38,17 +37,17 @@ func ReadCounters(r io.Reader) Counters {
 	return c
 }
 
-// Metrics are what servers say of the time in which they were profiled.
+// Metrics is what servers say about the time in which they were profiled.
 type Metrics struct {
 	Cores float64 `json:"cores"`
-	// Garbage is the share of collections, and GarbageNS what collecting a byte takes, in ns. nil
-	// if it is not exported.
+	// Garbage is the share of collections. GarbageNS is how many ns collecting a byte takes. Each is
+	// nil if the servers do not export it.
 	Garbage   *float64 `json:"garbage"`
 	GarbageNS *float64 `json:"garbage_ns_byte"`
 }
 
-// MetricsOf is what the counters of servers, by the server, say of so many seconds between two
-// readings; nil without processor time. A server counts that has both.
+// MetricsOf compares two readings of servers' counters, so many seconds apart. It leaves out a
+// server that has only one of them, and returns nil if no server exports its processor time.
 func MetricsOf(before, after map[string]Counters, seconds float64) *Metrics {
 	c := Counters{}
 	for server, now := range after {

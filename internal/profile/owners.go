@@ -15,41 +15,41 @@ var ownTable string
 
 // An Owner is a line of the table: who owns a sample.
 type Owner struct {
-	// Path is a package with all below it, one of its functions, "package.*.Method" of any of its
-	// types, or ".Method", ".Method@end of the file's name", of generated code.
+	// Path is a package with all below it; one of its functions; "package.*.Method" for any of its
+	// types; or, for generated code, ".Method" or ".Method@end of the file's name".
 	Path string
-	// Stage is the part of a message's way, "other" for a library that has no part in it, or
-	// "helper" for one whose caller owns the sample.
+	// Stage is the part of a message's way. It is "other" for a library that has no part in it, and
+	// "helper" for a library whose caller owns the sample.
 	Stage string
-	// Operation is the format, the protocol or the store. One that ends in "*" is two: decoding and
-	// encoding, or reading and writing what is sent.
+	// Operation is the format, the protocol or the store. If it ends in "*" it is two: decoding and
+	// encoding, or reading and writing.
 	Operation string
-	// Contender is what measures the library, "" if nothing does; with "~" before it, it is of
-	// another library that works alike; with "/" behind it, a way to use what the function calls;
-	// "?" and why for a function whose work is not what is measured.
+	// Contender measures the library; it is "" if none does. "~" begins the contender of a library
+	// that works alike. "/" ends a way to use what the function calls. "?" begins the reason why no
+	// row measures the function's work.
 	Contender string
 }
 
-// helper and other are stages that are none.
+// Stages of libraries that have no part in a message's way.
 const (
 	helper = "helper"
 	other  = "other"
 )
 
-// Message says whether the owner is a part of a message's way.
+// Message reports whether the owner has a part in a message's way.
 func (o *Owner) Message() bool { return o.Stage != helper && o.Stage != other && o.Stage != "" }
 
-// Owners is a table of them.
+// Owners is the table.
 type Owners struct{ byPath map[string]*Owner }
 
-// NewOwners is the table that Postage brings.
+// NewOwners reads the table that comes with Postage.
 func NewOwners() (*Owners, error) {
 	t := &Owners{byPath: map[string]*Owner{}}
 	return t, t.Add("owners.txt", strings.NewReader(ownTable))
 }
 
 // Add reads further lines: path, stage, operation and contender, which may be missing. "#" begins a
-// comment. The line of a path that is there already takes its place.
+// comment. A line replaces an earlier one with the same path. Errors begin with the name.
 func (t *Owners) Add(name string, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -68,9 +68,9 @@ func (t *Owners) Add(name string, r io.Reader) error {
 	return lines.Err()
 }
 
-// of is the line that a frame belongs to, nil if there is none: a generated method, a function, its
-// package, or the nearest folder above; and whether it is the function's own.
-func (t *Owners) of(f *frame) (o *Owner, named bool) {
+// line finds the line of a frame, nil if there is none: a generated method's, the function's, the
+// package's, or the one of the nearest folder above. named is whether it is the function's.
+func (t *Owners) line(f *frame) (o *Owner, named bool) {
 	if o := t.byPath["."+f.method]; o != nil {
 		return o, false
 	}
@@ -91,7 +91,7 @@ func (t *Owners) of(f *frame) (o *Owner, named bool) {
 	return t.above(f.pkg), false
 }
 
-// above is the line of a package or of the nearest folder above, nil if there is none.
+// above finds the line of a package or of the nearest folder above, nil if there is none.
 func (t *Owners) above(path string) *Owner {
 	for ; path != ""; path, _, _ = cutLast(path, "/") {
 		if o := t.byPath[path]; o != nil {
@@ -101,7 +101,7 @@ func (t *Owners) above(path string) *Owner {
 	return nil
 }
 
-// formats are the operations by contender, of those that the table names.
+// formats has the operation of each contender that the table names.
 func (t *Owners) formats() map[string]string {
 	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", intoAny + firstOnSecond: "JSON"}
 	for _, o := range t.byPath {

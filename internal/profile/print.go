@@ -51,7 +51,7 @@ func Print(w io.Writer, s *Summary, form report.Form) error {
 	return d.Print(w)
 }
 
-// published is the summary with empty lists in place of none, as its JSON has them.
+// published is the summary with empty lists for nil ones, as its JSON has them.
 func (s *Summary) published() *Summary {
 	out := *s
 	out.Parts, out.Libraries, out.Everywhere = report.List(s.Parts), report.List(s.Libraries), report.List(s.Everywhere)
@@ -63,7 +63,7 @@ func (s *Summary) published() *Summary {
 	return &out
 }
 
-// worthy are the sites where a change may be worth it.
+// worthy returns the sites where a change may be worth it.
 func worthy(s *Summary) (sites []Site) {
 	for _, site := range s.Sites {
 		if site.All() >= WorthIt {
@@ -73,7 +73,7 @@ func worthy(s *Summary) (sites []Site) {
 	return sites
 }
 
-// profileHeadline says the whole in a sentence.
+// profileHeadline sums the profile up in a sentence.
 func profileHeadline(s *Summary) string {
 	text := "Of all samples"
 	if s.Cores != nil {
@@ -98,7 +98,7 @@ func profileHeadline(s *Summary) string {
 	return text + "."
 }
 
-// profileRest says what no change of messages touches, and how much there was to see.
+// profileRest says what no change of messages touches, and how many samples there are.
 func profileRest(s *Summary) string {
 	text := fmt.Sprintf("Unchanged they would be: your own code %s, runtime %s", tenths(s.Own.Value), tenths(s.Runtime.Value))
 	if s.Others.Value > 0 {
@@ -126,7 +126,7 @@ func profileRest(s *Summary) string {
 	return text
 }
 
-// metricsText is what servers say of themselves.
+// metricsText says what servers export of themselves.
 func metricsText(m *Metrics) string {
 	text := fmt.Sprintf("By their own metrics: %.2g cores", m.Cores)
 	if m.Garbage != nil {
@@ -138,7 +138,7 @@ func metricsText(m *Metrics) string {
 	return text + "."
 }
 
-// fewSamples is how many samples leave a share of a tenth open by a third of it.
+// With fewSamples, the interval of a share of 10% is about a third of it to either side.
 const fewSamples = 300
 
 func siteColumns() []report.Column[Site] {
@@ -151,7 +151,7 @@ func siteColumns() []report.Column[Site] {
 	}
 }
 
-// siteName is a function without the path of its package, and with the message.
+// siteName is a function without its package's path, and the message.
 func siteName(x Site) string {
 	name := cmp.Or(x.Function[strings.LastIndexByte(x.Function, '/')+1:], "(libraries)")
 	if x.Message != "" {
@@ -160,19 +160,19 @@ func siteName(x Site) string {
 	return name
 }
 
-// mostLibraries is how many of those that have no part in a message's way are named.
+// mostLibraries is how many libraries are named that have no part in a message's way.
 const mostLibraries = 5
 
-// saving is a saving, and where it is.
+// saving says where a saving is.
 type saving struct {
 	where string
 	Saving
 }
 
-// mostSavings is how many savings an operation shows; of several places, each shows one.
+// mostSavings is how many savings an operation shows. If it has several places, each shows one.
 const mostSavings = 3
 
-// savingsOf are the savings to show, and where their ratios are from.
+// savingsOf returns the savings to show, and where their ratios are from.
 func savingsOf(s *Summary, sites []Site) (all []saving, from map[string]bool) {
 	shown := map[Key]int{}
 	from = map[string]bool{}
@@ -201,7 +201,6 @@ func savingsOf(s *Summary, sites []Site) (all []saving, from map[string]bool) {
 	return all, from
 }
 
-// savingColumns are those of the table of savings.
 func savingColumns() []report.Column[saving] {
 	return []report.Column[saving]{
 		report.Texts("where", func(x saving) string { return x.where }),
@@ -241,7 +240,7 @@ func writeSavings(d *report.Doc, s *Summary, sites []Site) {
 	d.Note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
 }
 
-// unpredicted says of which places nothing is predicted, and why.
+// unpredicted says for which places nothing is predicted, and why.
 func unpredicted(sites []Site) (all []string) {
 	for _, site := range sites {
 		if why := site.Unmeasured(); why != "" {
@@ -251,7 +250,7 @@ func unpredicted(sites []Site) (all []string) {
 	return all
 }
 
-// checks are the commands that check what was predicted.
+// checks returns the commands that check what was predicted.
 func checks(sites []Site) (commands []string) {
 	for _, site := range sites {
 		for _, command := range site.Checks {
@@ -270,31 +269,3 @@ func share(i verdict.Interval) string {
 
 // tenths is a part of 1, to a tenth of a percent.
 func tenths(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
-
-// PrintMoves writes what moved between profiles from before a change and after.
-func PrintMoves(w io.Writer, m *Moves, form report.Form) error {
-	if form.JSON {
-		return report.WriteJSON(w, m)
-	}
-	d := &report.Doc{Form: form}
-	text := report.Grouped
-	if m.Unit != PerRequest {
-		text = tenths
-	}
-	d.Title("What moved, in " + m.Unit + ":")
-	columns := []report.Column[Move]{
-		report.Texts("operation", func(x Move) string { return x.String() }),
-		report.Figures("old", func(x Move) string { return text(x.Old) }),
-		report.Figures("new", func(x Move) string { return text(x.New) }),
-		report.Figures("moved (95% interval)", func(x Move) string {
-			return fmt.Sprintf("%s (%s to %s)", text(x.Moved.Value), text(x.Moved.Low), text(x.Moved.High))
-		}),
-	}
-	report.Table(d, columns, append(m.Moves, m.Total), func(x Move, text string) string {
-		if x.Moved.Low <= 0 && x.Moved.High >= 0 {
-			return d.Paint(report.Dim, text)
-		}
-		return text
-	})
-	return d.Print(w)
-}

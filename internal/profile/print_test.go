@@ -33,27 +33,14 @@ func profiled() *Summary {
 			{Part: Part{Key: decode, Share: around(0.007), Garbage: number(0.001)}, Library: "encoding/json", Function: "main.config", Package: "main"},
 		},
 	}
-	s.Flame = &Flame{Name: "all", Stage: "other", Share: 1, Calls: []*Flame{
-		{Name: "net/http", Stage: "send", Share: 0.8, Calls: []*Flame{{Name: "main.(*Server).ServeHTTP", Share: 0.6, Calls: []*Flame{{Name: "encoding/json", Stage: "encode", Share: 0.125}}}}}, {Name: "garbage", Stage: "other", Share: 0.14}}}
 	return s
 }
 
-// A summary in a terminal of 80 columns, wide, as Markdown and as JSON, and what moved.
+// A summary in a terminal of 80 columns, wide, as Markdown and as JSON.
 func TestProfile(t *testing.T) {
-	var page bytes.Buffer
-	if err := HTML(&page, profiled()); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "profile.html", page.Bytes())
-	moves := &Moves{Version: 1, Unit: PerRequest,
-		Moves: []Move{{Key: Key{Stage: "encode", Does: "decode", Operation: "JSON"}, Old: 52000, New: 12000, Moved: verdict.Interval{Value: -40000, Low: -41000, High: -39000}}},
-		Total: Move{Key: Key{Stage: "other", Operation: "all"}, Old: 90000, New: 50100, Moved: verdict.Interval{Value: -39900, Low: -43000, High: -36000}}}
 	for name, form := range map[string]report.Form{"profile.txt": {}, "profile-wide.txt": {Wide: true}, "profile.md": {Markdown: true}, "profile.json": {JSON: true}} {
 		var out bytes.Buffer
 		if err := Print(&out, profiled(), form); err != nil {
-			t.Fatal(err)
-		}
-		if err := PrintMoves(&out, moves, form); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(out.Bytes()) {

@@ -4,11 +4,11 @@
 //  1. [Read] takes profiles in pprof's format, within bounds: they are untrusted input.
 //  2. [Owners] is a table of libraries. Each sample belongs to the nearest caller that is not a
 //     helper, such as runtime or strings. That is a library of the table, another library, or the
-//     user's own code, also where a library calls it back. A sample without one is the runtime's,
-//     the collector's, or not attributed.
+//     user's own code, also where a library calls it back. A sample without such a caller is the
+//     runtime's, the collector's, or not attributed.
 //  3. [Summarize] adds the samples up. Collections are shared out by bytes allocated, where a
 //     profile of allocations says who allocates.
-//  4. [Summary.Predict] multiplies shares with ratios that were measured.
+//  4. [Summary.Predict] multiplies shares by measured ratios.
 //
 // It starts no process and opens no connection.
 package profile
@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Bounds of a profile: bytes, also uncompressed, and what its parts take in memory.
+// The most that a profile may have: bytes, before and after decompression, and bytes in memory.
 const (
 	mostBytes  = 512 << 20
 	mostMemory = 2 << 30
@@ -43,7 +43,7 @@ const (
 	Allocations
 )
 
-// A Source is a profile that was read.
+// A Source is one profile.
 type Source struct {
 	Name  string
 	Kind  Kind
@@ -54,8 +54,8 @@ type Source struct {
 	*profile.Profile
 }
 
-// Read reads a profile, compressed by gzip, by zstd as Datadog does, or not. The name is for
-// errors.
+// Read reads a profile, which may be compressed by gzip, or by zstd as Datadog does. Errors begin
+// with the name.
 func Read(name string, r io.Reader) (*Source, error) {
 	text, err := readBounded(r)
 	if err == nil {
@@ -72,7 +72,7 @@ func Read(name string, r io.Reader) (*Source, error) {
 	return s, cmp.Or(s.kind(), s.ofGo())
 }
 
-// ofGo returns an error if functions have names, and none is of a Go file or of Go's runtime.
+// ofGo returns an error if functions have names, but none is in a Go file or in Go's runtime.
 func (s *Source) ofGo() error {
 	named := ""
 	for _, f := range s.Function {
@@ -127,8 +127,8 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// Numbers of the fields of a profile that repeat, and about what an element takes in memory.
-// Source: github.com/google/pprof, proto/profile.proto.
+// elements has a profile's repeated fields by number, and about how many bytes an element takes in
+// memory. Source: github.com/google/pprof, proto/profile.proto.
 var elements = map[protowire.Number]int{1: 48, 2: 200, 3: 160, 4: 120, 5: 112, 6: 24}
 
 // bounded returns an error if a profile would take too much memory: two bytes can make an element.
@@ -145,7 +145,7 @@ func bounded(text []byte) error {
 		}
 		if kind == protowire.BytesType {
 			memory += elements[number]
-			if number == 2 || number == 4 { // of a sample, numbers; of a location, lines
+			if number == 2 || number == 4 { // a sample has numbers, a location has lines
 				for _, b := range text[n : n+size] {
 					if b < 0x80 { // a number's last byte
 						memory += 24
@@ -161,9 +161,8 @@ func bounded(text []byte) error {
 	return nil
 }
 
-// kind finds what the profile counts. Besides Go's own names there are those of the exporters:
-// Pyroscope and Parca keep Go's, Datadog writes cpu-time and alloc-space, and what converts perf's
-// files the event's name, with _sample and _event.
+// kind finds what the profile counts. Pyroscope and Parca keep Go's names. Datadog writes cpu-time
+// and alloc-space. What converts files of perf writes the event's name with _sample and _event.
 func (s *Source) kind() error {
 	var types []string
 	at, waiting := -1, false
@@ -182,7 +181,7 @@ func (s *Source) kind() error {
 			s.count = i
 		case s.Kind == CPU && (strings.HasPrefix(name, "cpu") && unit > 0 || counted && (unit > 0 || strings.Contains(event, "cycles"))):
 			at, s.unit = i, unit
-		case unit > 0: // of a clock on the wall, such as fgprof's
+		case unit > 0: // time by the clock on the wall, such as fgprof's
 			waiting = true
 		}
 	}
@@ -197,7 +196,7 @@ func (s *Source) kind() error {
 	return nil
 }
 
-// samples is how many samples one of the profile's stands for: those at one place are merged.
+// samples is how many samples a profile's entry stands for: pprof merges equal ones.
 func (s *Source) samples(one *profile.Sample) float64 {
 	switch {
 	case s.count >= 0:

@@ -141,7 +141,7 @@ func TestAttribution(t *testing.T) {
 		if got == "own code" {
 			table, _ := NewOwners()
 			a := &attributor{table: table, frames: map[*profile.Function]*frame{}, others: map[string]*Owner{}}
-			p, _ := a.of(a.stack(stacks("cpu", "5 "+c.stack).Sample[0]))
+			p, _ := a.place(a.stack(stacks("cpu", "5 "+c.stack).Sample[0]))
 			got += " " + p.site
 		}
 		if strings.HasPrefix(c.stack, "runtime.gcDrainN") && len(s.Sites) == 1 && s.Garbage.Value == 1 {
@@ -364,41 +364,6 @@ func TestOwnersOfTheUser(t *testing.T) {
 	}
 }
 
-// What moved has an interval: of samples, or of whole profiles where there are several.
-func TestCompare(t *testing.T) {
-	many := func(n int) (all []*Source) {
-		for range 5 {
-			all = append(all, sourceOf(t, stacks("cpu", fmt.Sprint(n, " encoding/json.Unmarshal main.f"), "100 main.f")))
-		}
-		return all
-	}
-	m := Compare(summaryOf(t, many(50)...), summaryOf(t, many(300)...), []float64{1000, 1000})
-	if m.Moves[0].String() != "decode JSON" || m.Moves[0].Moved.Value != -5*250*1e7/1000 || m.Moves[0].Moved.High >= 0 {
-		t.Errorf("moved %+v", m.Moves[0])
-	}
-	if own := m.Moves[1]; own.Moved.Low > 0 || own.Moved.High < 0 {
-		t.Errorf("own code moved: %+v", own)
-	}
-	m = Compare(summaryOf(t, many(50)[:1]...), summaryOf(t, many(50)[:1]...), nil)
-	if x := m.Moves[0]; m.Unit == PerRequest || x.Moved.Value != 0 || x.Moved.Low > -0.05 || x.Moved.High < 0.05 {
-		t.Errorf("shares that did not move: %+v", x)
-	}
-	if x := m.Total.Moved; x.Low != 0 || x.High != 0 {
-		t.Errorf("the share of all moved: %+v", x)
-	}
-	// Profiles of different lengths have the same shares.
-	var lengths []*Source
-	for n := range 5 {
-		lengths = append(lengths, sourceOf(t, stacks("cpu", fmt.Sprint(50<<n, " encoding/json.Unmarshal main.f"), fmt.Sprint(100<<n, " main.f"))))
-	}
-	m = Compare(summaryOf(t, lengths...), summaryOf(t, lengths...), nil)
-	for _, x := range append(m.Moves, m.Total) {
-		if math.Abs(x.Moved.Low) > 1e-9 || math.Abs(x.Moved.High) > 1e-9 {
-			t.Errorf("%s: the same share of each profile moved: %+v", x, x.Moved)
-		}
-	}
-}
-
 // A profile of another language's program is not taken for the user's own code.
 func TestOfGo(t *testing.T) {
 	for _, name := range []string{"LazyCompile:*fib", "java/util/concurrent/locks/LockSupport.unpark", "main@/app/main.js"} {
@@ -566,7 +531,6 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		s.Predict(table, []*Costs{costs}, true, 0.04)
-		Compare(s, s, nil)
 		for _, site := range s.Sites {
 			if name := site.Function + site.Message + site.Library; strings.ContainsAny(name, "\x1b\n\r\x00\u009b") {
 				t.Errorf("%q", name)

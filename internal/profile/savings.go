@@ -23,15 +23,15 @@ type Saving struct {
 	AtMost    *float64         `json:"at_most"` // with no work but the floor's, and nothing more sent
 	Cores     *float64         `json:"cores"`
 	USDMonth  *float64         `json:"usd_month"`
-	Messages  int              `json:"messages"` // that the ratio is of
+	Messages  int              `json:"messages"` // how many were measured for the ratio
 	From      string           `json:"from"`
 }
 
 // uncompressed is the contender that leaves out compression.
 const uncompressed = "pack=none"
 
-// byteSent is what sending a byte takes at most, in ns: a server of net/http that writes pieces of
-// 4 KB to loopback, plain or with TLS, where a whole buffer takes 0.1 to 0.8.
+// byteSent is how many ns sending a byte takes at most. It was measured with a net/http server that
+// writes pieces of 4 KB to loopback, plain and with TLS; a whole buffer takes 0.1 to 0.8.
 func (s *Summary) byteSent() float64 {
 	if slices.ContainsFunc(s.Parts, func(p Part) bool { return p.Operation == "TLS" }) {
 		return 2.1
@@ -39,10 +39,10 @@ func (s *Summary) byteSent() float64 {
 	return 1.6
 }
 
-// stream begins the contender of what is decoded from a reader, as by json.NewDecoder.
+// stream begins the contender that decodes from a reader, as json.NewDecoder does.
 const stream = "from=stream/"
 
-// alike begins the contender of a library that is not measured, but works like the contender.
+// alike begins the contender of a library that no row measures, but that works like the contender.
 const alike = "~"
 
 // Total is what a change saves in all places of an operation.
@@ -56,12 +56,12 @@ type Total struct {
 //
 //	saves = code × (1 − ratio of costs) + garbage × (1 − ratio of bytes) + what is sent
 //
-// The ratios are of the first of the costs that has the library and another one. If the bytes
-// become fewer, what is sent is the site's part of reading or writing them × (1 − ratio of sizes);
-// if more, what those that are more cost at most, less than nothing. Of both it is between nothing
-// and all: the value takes half. The value is the median over messages. Its interval is their
-// range, or of one message that of its figures, with the error of sampling. Without anyFormat only
-// what keeps the bytes' format counts.
+// The ratios come from the first of the costs that has both contenders. If the bytes become fewer,
+// what is sent is the site's part of reading or writing them × (1 − ratio of sizes). If they become
+// more, it is negative: the most that the further bytes cost. The truth lies between nothing and
+// all of it, so the value takes half. The value is the median over messages. Its interval is their
+// range, or with one message its figures' interval, with the error of sampling. Without anyFormat
+// only contenders count that keep the bytes' format.
 func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePrice float64) {
 	formats := table.formats()
 	for i := range s.Sites {
@@ -95,7 +95,7 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 	s.everywhere(corePrice)
 }
 
-// Unmeasured is why nothing is predicted for the site, "" if it is not for want of a row.
+// Unmeasured is why no row measures the site's work, "" if one does.
 func (s *Site) Unmeasured() string {
 	why, _ := strings.CutPrefix(s.Now, unmeasured)
 	if why == s.Now {
@@ -118,7 +118,7 @@ func (s *Summary) sending(site *Site) float64 {
 			all += p.Share.Value
 		}
 	}
-	if all == 0 { // there are but bytes that it allocates
+	if all == 0 { // no CPU time, only bytes that it allocates
 		return 0
 	}
 	return sends * site.Share.Value / all
@@ -182,7 +182,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 	site.Savings = append(site.Savings, x)
 }
 
-// price says how many cores a saving is, and what they cost a month.
+// price adds how many cores a saving is, and what they cost a month.
 func (s *Summary) price(x *Saving, corePrice float64) {
 	if s.Cores != nil {
 		x.Cores = new(x.Saves.Value * *s.Cores)

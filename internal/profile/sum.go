@@ -20,7 +20,7 @@ type Summary struct {
 	Version int `json:"version"`
 	Profiled
 	Shares
-	// Metrics are of profiled servers that export them, else nil.
+	// Metrics is what the profiled servers export of themselves, nil if they export nothing.
 	Metrics *Metrics `json:"metrics"`
 	Parts   []Part   `json:"parts"`
 	Sites   []Site   `json:"sites"`
@@ -31,23 +31,23 @@ type Summary struct {
 	counted
 }
 
-// Profiled is what there was to see.
+// Profiled says how much was profiled.
 type Profiled struct {
 	CPUSeconds *float64 `json:"cpu_s"` // nil if the samples are not of time
-	// Cores are those in use, of all profiles together; nil if the profiles do not say how long
-	// they took.
+	// Cores is how many cores were in use, over all profiles. It is nil if the profiles do not say
+	// how long they took.
 	Cores    *float64 `json:"cores"`
 	Samples  int64    `json:"samples"`
 	Profiles int      `json:"profiles"`
-	// Allocated are the bytes of the profiles of allocations, nil if there is none.
+	// Allocated is how many bytes the profiles of allocations have, nil without such a profile.
 	Allocated *float64 `json:"allocated_bytes"`
 }
 
-// Shares are those of what is listed.
+// Shares says how all CPU time is divided.
 type Shares struct {
 	Messages verdict.Interval `json:"messages"`
-	// Garbage is what collections take. MessagesGarbage is the share of it that messages cause,
-	// nil without a profile of allocations.
+	// Garbage is the share of collections. MessagesGarbage is the part of it that messages cause, nil
+	// without a profile of allocations.
 	Garbage         verdict.Interval `json:"garbage"`
 	MessagesGarbage *float64         `json:"garbage_of_messages"`
 	Own             verdict.Interval `json:"own_code"`
@@ -56,14 +56,10 @@ type Shares struct {
 	Unknown         verdict.Interval `json:"not_attributed"`
 }
 
-// counted is what intervals are made of.
-type counted struct {
-	Flame          *Flame `json:"-"`
-	total, samples float64
-	each           []map[Key]float64 // by profile of CPU time: ns of each operation
-}
+// counted is what intervals are made of: ns of CPU time, and samples.
+type counted struct{ total, samples float64 }
 
-// Key names an operation, or a part that is none: "own code".
+// Key names an operation.
 type Key struct {
 	Stage     string `json:"stage"`
 	Does      string `json:"does"` // "decode", "encode", "read", "write" or ""
@@ -73,19 +69,19 @@ type Key struct {
 // String is the key for a reader: "decode JSON".
 func (k Key) String() string { return strings.TrimSpace(k.Does + " " + k.Operation) }
 
-// Part is an operation, and what its code takes; Garbage is what collecting what it allocates
-// takes, nil if that is not known.
+// Part is an operation with the share of its code. Garbage is the share of collecting what it
+// allocates, nil if that is not known.
 type Part struct {
 	Key
 	Share   verdict.Interval `json:"share"`
 	Garbage *float64         `json:"garbage"`
 }
 
-// Site is a place of the user's code that has a library do an operation.
+// Site is a place in the user's code that has a library do an operation.
 type Site struct {
 	Part
 	Library  string `json:"library"`
-	Function string `json:"function"` // "" if it is none of the user's
+	Function string `json:"function"` // the user's, "" if none calls the library
 	Package  string `json:"package"`
 	File     string `json:"-"`
 	Message  string `json:"message"` // its type, where generated code shows it
@@ -95,7 +91,7 @@ type Site struct {
 	Checks  []string `json:"checks"`
 }
 
-// sums are what the samples of a place add up to: ns, of them in assists, samples and bytes.
+// sums adds up a place's samples: ns, the part of them in assists, samples and bytes.
 type sums struct{ cpu, assist, samples, bytes float64 }
 
 // Summarize adds up profiles of one service: of CPU time, at least one, and of allocations.
@@ -103,34 +99,28 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
 	s := &Summary{Version: 1}
-	s.Flame = &Flame{Name: "all", Stage: other}
-	bytes, cores, timed, lasting, nodes := 0.0, 0.0, true, true, mostNodes
+	bytes, cores, timed, lasting := 0.0, 0.0, true, true
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
 			for _, sample := range source.Sample {
-				p, _ := a.of(a.stack(sample))
+				p, _ := a.place(a.stack(sample))
 				held(places, p).bytes += positive(sample.Value[source.value])
 				bytes += positive(sample.Value[source.value])
 			}
 			continue
 		}
-		each, before := map[Key]float64{}, s.total
+		before := s.total
 		for _, sample := range source.Sample {
-			stack := a.stack(sample)
-			p, assist := a.of(stack)
+			p, assist := a.place(a.stack(sample))
 			to, ns, n := held(places, p), positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
 			if assist {
 				to.assist += ns
-				each[keys[collector]] += ns
-			} else {
-				each[p.key()] += ns
 			}
-			s.Flame.burn(stack, &p, ns, &nodes)
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
-		s.each, s.Profiles = append(s.each, each), s.Profiles+1
+		s.Profiles++
 		timed, lasting = timed && source.timed, lasting && source.DurationNanos > 0
 		cores += (s.total - before) / float64(max(1, source.DurationNanos))
 	}
@@ -149,21 +139,15 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	if bytes > 0 {
 		s.Allocated = &bytes
 	}
-	s.Flame.settle(s.total, 0.001)
 	s.add(places, bytes)
 	return s, nil
 }
 
-// positive is a sample's value: that of a difference of profiles may be below 0.
+// positive is a sample's value. It may be below 0 in a difference of profiles.
 func positive(v int64) float64 { return float64(max(0, v)) }
 
-// keys are of what is no operation.
-var keys = [...]Key{own: {other, "", "own code"}, collector: {other, "", "garbage"}, scheduler: {other, "", "runtime"}, unknown: {other, "", "not attributed"}}
-
+// key is the operation of an owned place.
 func (p *place) key() Key {
-	if p.kind != owned {
-		return keys[p.kind]
-	}
 	name, _ := strings.CutSuffix(p.owner.Operation, "*")
 	return Key{p.owner.Stage, p.does, strings.ReplaceAll(name, "_", " ")}
 }
@@ -178,25 +162,27 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 	}
 	now := contenders(places)
 	var messages, others sums
-	var by [unknown + 1]sums // what is no operation, by its kind
+	var by [unknown + 1]sums // what belongs to no operation, by kind
 	garbage, caused := &by[collector], 0.0
 	parts, sites := map[Key]*sums{}, map[place]*sums{}
 	for p, x := range places {
-		of := &by[p.kind]
-		if p.kind == owned {
-			if of = &others; p.owner.Message() {
-				of = &messages
-			}
+		sum := &by[p.kind]
+		switch {
+		case p.kind == owned && p.owner.Message():
+			sum = &messages
+		case p.kind == owned:
+			sum = &others
 		}
 		code := sums{x.cpu - x.assist, x.assist, x.samples * (1 - x.assist/max(x.cpu, 1)), x.bytes}
 		garbage.plus(sums{cpu: x.assist, samples: x.samples - code.samples})
 		if bytes > 0 {
 			code.assist += background * x.bytes / bytes
 		}
-		if of.plus(code); p.kind != owned {
+		sum.plus(code)
+		if p.kind != owned {
 			continue
 		}
-		if of == &messages {
+		if sum == &messages {
 			caused += code.assist
 		}
 		p.now = now[p.without()]
@@ -217,8 +203,8 @@ func (p place) without() place {
 	return p
 }
 
-// contenders are those that most of a place's time goes to, or none if a quarter of it is not
-// measured: the rest is what prepares it, such as finding where the input ends.
+// contenders finds the contender that takes most of each place's time: the rest prepares for it, as
+// finding where the input ends does. If no row measures a quarter of the time, it is the reason.
 func contenders(places map[place]*sums) map[place]string {
 	now, most, all := map[place]string{}, map[place]float64{}, map[place]float64{}
 	for p, x := range places {
@@ -229,7 +215,7 @@ func contenders(places map[place]*sums) map[place]string {
 		switch {
 		case strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q]:
 			cpu = math.Inf(1)
-		case strings.Contains(p.now, intoAny): // half as much again finds where the text ends
+		case strings.Contains(p.now, intoAny): // finding where the text ends takes half as much again
 			cpu *= 2
 		}
 		if cpu > most[q] || cpu == most[q] && p.now > now[q] {
@@ -242,11 +228,11 @@ func contenders(places map[place]*sums) map[place]string {
 // list lists what was added up, the largest first.
 func (s *Summary) list(parts map[Key]*sums, sites map[place]*sums) {
 	for key, x := range parts {
-		of := &s.Parts
 		if key.Stage == other {
-			of = &s.Libraries
+			s.Libraries = append(s.Libraries, s.part(key, x))
+		} else {
+			s.Parts = append(s.Parts, s.part(key, x))
 		}
-		*of = append(*of, s.part(key, x))
 	}
 	for p, x := range sites {
 		site := Site{s.part(p.key(), x), p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now, nil, nil}
@@ -275,7 +261,7 @@ func bySize(a, b Part) int {
 	return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.String(), b.String()))
 }
 
-// All is what the part's code and garbage take.
+// All is the share of the part's code and its garbage.
 func (p *Part) All() float64 {
 	if p.Garbage == nil {
 		return p.Share.Value
@@ -295,10 +281,10 @@ func (x *sums) plus(y sums) {
 	x.cpu, x.assist, x.samples, x.bytes = x.cpu+y.cpu, x.assist+y.assist, x.samples+y.samples, x.bytes+y.bytes
 }
 
-// mostCounted is how many samples intervals are made of: of more they would be too narrow to see.
+// mostCounted is how many samples an interval counts at most: with more it is too narrow to see.
 const mostCounted = 1e6
 
-// share is a part of all CPU time, with what sampling leaves open.
+// share is the samples' share of all CPU time, with the interval that sampling leaves open.
 func (s *Summary) share(x sums) verdict.Interval {
 	n, k := s.samples, x.samples
 	if n > mostCounted {

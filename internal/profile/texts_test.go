@@ -44,7 +44,7 @@ func texts(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../report/testdata/profile.html")
+	page, err := os.ReadFile("../show/testdata/page.html")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,11 +146,8 @@ func TestKnownShares(t *testing.T) {
 	table := must(NewOwners())
 	a := &attributor{table: table, others: map[string]*Owner{}, frames: map[*profile.Function]*frame{}}
 	for _, sample := range one.Sample { // with assists, which are within what the clock says too
-		p, _ := a.of(a.stack(sample))
-		name := p.key().String()
-		if p.kind == collector || p.kind == scheduler {
-			name = "in the background"
-		}
+		p, _ := a.place(a.stack(sample))
+		name := truthName(&p)
 		found[name] += float64(sample.Value[1]) / s.total
 	}
 	truth := map[string]float64{"in the background": (all - thread).Seconds() / all.Seconds(), "own code": own.spent.Seconds() / all.Seconds()}
@@ -173,6 +170,19 @@ func TestKnownShares(t *testing.T) {
 		}
 	}
 	t.Logf("runtime %.3f, not attributed %.3f, %d samples, %.3f lost", s.Runtime.Value, s.Unknown.Value, s.Samples, lost)
+}
+
+// truthName is the name of a place among the shares that are known.
+func truthName(p *place) string {
+	switch p.kind {
+	case owned:
+		return p.key().String()
+	case own:
+		return "own code"
+	case collector, scheduler:
+		return "in the background"
+	}
+	return "not attributed"
 }
 
 // read is a figure of the runtime's.

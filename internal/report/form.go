@@ -10,18 +10,17 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Form is how a result is printed: for a terminal of 80 columns, unless it says otherwise.
+// Form is how a result is printed. The zero Form is for a terminal of 80 columns.
 type Form struct {
 	JSON, Markdown bool
-	// Wide is a terminal's table with all columns, however wide. Color has it use ANSI escape
-	// sequences.
+	// Wide keeps all columns of a table, however wide it gets. Color uses ANSI escape sequences.
 	Wide, Color bool
 }
 
 // TextWidth is how many columns a terminal's text has.
 const TextWidth = 80
 
-// Doc is a text for a person: of a terminal, or Markdown as GitHub shows it.
+// Doc is a text for a person: for a terminal, or Markdown as GitHub shows it.
 type Doc struct {
 	strings.Builder
 	Form
@@ -39,7 +38,7 @@ var (
 // Printf adds text as it is.
 func (d *Doc) Printf(format string, a ...any) { fmt.Fprintf(d, format, a...) }
 
-// Paint is a text in a style, if there are colours.
+// Paint styles a text, if there are colours.
 func (d *Doc) Paint(style lipgloss.Style, s string) string {
 	if !d.Color || s == "" {
 		return s
@@ -47,13 +46,13 @@ func (d *Doc) Paint(style lipgloss.Style, s string) string {
 	return style.Render(s)
 }
 
-// Print ends the text.
+// Print writes the text.
 func (d *Doc) Print(w io.Writer) error {
 	_, err := io.WriteString(w, d.String())
 	return err
 }
 
-// wrapped are the lines of a text. Those after the first begin with hang.
+// wrapped breaks a text into lines. All but the first begin with hang.
 func (d *Doc) wrapped(s, hang string) (lines []string) {
 	for !d.Wide && utf8.RuneCountInString(s) > TextWidth {
 		head := string([]rune(s)[:TextWidth+1])
@@ -70,7 +69,7 @@ func (d *Doc) wrapped(s, hang string) (lines []string) {
 	return append(lines, s)
 }
 
-// Lines writes a terminal's text, whose first word, if it is given, has a style of its own.
+// Lines writes a terminal's text. The style is for first, or for the whole text if first is "".
 func (d *Doc) Lines(style lipgloss.Style, first, s, hang string) {
 	for i, line := range d.wrapped(first+s, hang) {
 		if i == 0 && first != "" && strings.HasPrefix(line, first) {
@@ -83,7 +82,7 @@ func (d *Doc) Lines(style lipgloss.Style, first, s, hang string) {
 	}
 }
 
-// Title says in a line what comes below it.
+// Title writes a heading.
 func (d *Doc) Title(s string) {
 	if d.Markdown {
 		d.Printf("### %s\n\n", Escape(s))
@@ -92,7 +91,8 @@ func (d *Doc) Title(s string) {
 	d.Lines(Bold, "", s, "  ")
 }
 
-// Paragraph is some lines of text, none if there are none. An item of Markdown is a line of a list.
+// Paragraph writes lines of text, and an empty line if there are any. In Markdown each line begins
+// with item.
 func (d *Doc) Paragraph(item string, lines ...string) {
 	for _, line := range lines {
 		if d.Markdown {
@@ -106,7 +106,7 @@ func (d *Doc) Paragraph(item string, lines ...string) {
 	}
 }
 
-// Item is a line about something that has a name.
+// Item writes a line about something that has a name.
 func (d *Doc) Item(name, text string) {
 	if d.Markdown {
 		d.Printf("- %s: %s\n", Code(name), Escape(text))
@@ -115,7 +115,7 @@ func (d *Doc) Item(name, text string) {
 	d.Lines(lipgloss.Style{}, "", name+"  "+text, "    ")
 }
 
-// Marked are lines such as "warning: ...".
+// Marked writes lines such as "warning: ...".
 func (d *Doc) Marked(mark string, lines ...string) {
 	for _, line := range lines {
 		if d.Markdown {
@@ -126,7 +126,7 @@ func (d *Doc) Marked(mark string, lines ...string) {
 	}
 }
 
-// Folded is what is below a heading; in Markdown it is shown when that is clicked.
+// Folded writes a part with a heading. In Markdown a click on the heading unfolds it.
 func (d *Doc) Folded(heading string, write func()) {
 	if !d.Markdown {
 		d.Printf("\n%s\n", heading)
@@ -138,7 +138,7 @@ func (d *Doc) Folded(heading string, write func()) {
 	d.Printf("\n</details>\n")
 }
 
-// Note is what stands below, such as how it was measured.
+// Note writes a footnote, such as how a table was measured.
 func (d *Doc) Note(s string) {
 	switch {
 	case s == "":
@@ -149,7 +149,7 @@ func (d *Doc) Note(s string) {
 	}
 }
 
-// Column is a column of a table of rows of a kind. The first one has their names.
+// Column is a column of a table. The first column has the rows' names.
 type Column[T any] struct {
 	Title string
 	Left  bool
@@ -158,8 +158,8 @@ type Column[T any] struct {
 	keep  Keep
 }
 
-// Keep says when a column is part of a table of 80 columns: always, unless names that are shortened
-// take too much room, if there is room beside whole names, or never.
+// Keep says when a table of 80 columns has a column: always; unless even shortened names leave no
+// room; if there is room beside whole names; or never.
 type Keep int
 
 const (
@@ -169,26 +169,26 @@ const (
 	IfWide
 )
 
-// nameLength is what names are shortened to at the least.
+// nameLength is how short a name may get.
 const nameLength = 12
 
-// Figures is a column of numbers.
+// Figures makes a column of numbers.
 func Figures[T any](title string, text func(T) string) Column[T] {
 	return Column[T]{Title: title, Text: text}
 }
 
-// Texts is a column of words.
+// Texts makes a column of words.
 func Texts[T any](title string, text func(T) string) Column[T] {
 	return Column[T]{Title: title, Text: text, Left: true}
 }
 
-// When says when the column is part of a table of 80 columns.
+// When makes the column one that a table of 80 columns has only then.
 func (c Column[T]) When(k Keep) Column[T] {
 	c.keep = k
 	return c
 }
 
-// Table prints rows, in a terminal with their texts coloured by paint.
+// Table writes rows. For a terminal, paint colours their texts.
 func Table[T any](d *Doc, columns []Column[T], rows []T, paint func(row T, text string) string) {
 	if d.Markdown {
 		markdownRows(&d.Builder, columns, rows)
@@ -224,8 +224,8 @@ func Table[T any](d *Doc, columns []Column[T], rows []T, paint func(row T, text 
 	}
 }
 
-// fit makes a table fit: columns that need not be there go, the last first, and names are
-// shortened, so that they still differ. It returns the columns that are left.
+// fit makes a table fit: it drops columns that need not be there, the last first, and shortens
+// names so that they still differ. It returns the columns that are left.
 func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	over := func() int {
 		sum := -2
@@ -260,7 +260,7 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	rename(cells, names, columns[names].Alike, Values)
 	shortened := func() bool {
 		length := widthsOf(cells)[names] - over()
-		return length >= nameLength && rename(cells, names, columns[names].Alike, func(name string) string { return Middle(name, length) })
+		return length >= nameLength && rename(cells, names, columns[names].Alike, func(name string) string { return middle(name, length) })
 	}
 	for over() > 0 && !shortened() && drop(Lastly) {
 	}
@@ -270,8 +270,8 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	return columns
 }
 
-// squeeze shortens the longest texts, in all columns, so that a table is narrower by that much; a
-// column whose texts would not differ is left as it is.
+// squeeze makes a table narrower by that much: it shortens the longest texts in all columns. It
+// leaves a column alone whose texts would no longer differ.
 func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 	widths := widthsOf(cells)
 	for length := slices.Max(widths); length >= nameLength; length-- {
@@ -286,14 +286,14 @@ func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 		}
 		for i, w := range widths {
 			if columns[i].Left && w > length {
-				rename(cells, i, columns[i].Alike, func(name string) string { return Middle(name, length) })
+				rename(cells, i, columns[i].Alike, func(name string) string { return middle(name, length) })
 			}
 		}
 		return
 	}
 }
 
-// rename changes the names in a column, if they differ as before, or may be alike.
+// rename changes the names in a column, if they still differ or may be alike.
 func rename(cells [][]string, column int, alike bool, to func(string) string) bool {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, line := range cells[1:] {
@@ -308,8 +308,8 @@ func rename(cells [][]string, column int, alike bool, to func(string) string) bo
 	return true
 }
 
-// Values are the values of a name of key=value parts, unless they say nothing without their keys:
-// "session/as=parts" becomes "session/parts", and "json/reuse=no" stays.
+// Values drops the keys from a name of key=value parts. A value that says nothing alone keeps its
+// key: "session/as=parts" becomes "session/parts", and "json/reuse=no" stays.
 func Values(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -330,8 +330,8 @@ func widthsOf(cells [][]string) (widths []int) {
 	return widths
 }
 
-// Middle shortens a name that is longer than that in its middle.
-func Middle(name string, length int) string {
+// middle shortens a name that is longer than length, in its middle.
+func middle(name string, length int) string {
 	runes := []rune(name)
 	if len(runes) <= length {
 		return name
@@ -340,7 +340,7 @@ func Middle(name string, length int) string {
 	return string(runes[:length-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// Cells are the titles of columns, and then the texts of rows.
+// Cells returns the titles of columns, then the texts of rows.
 func Cells[T any](columns []Column[T], rows []T) [][]string {
 	cells := make([][]string, 1+len(rows))
 	for _, c := range columns {

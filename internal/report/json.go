@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// WriteJSON writes a form of docs/json.md, with HTML characters as they are. The form's type is
-// made for it, and has no field but the published ones. What is not known is a nil pointer, and a
-// list is empty rather than nil: the functions below make these.
+// WriteJSON writes a form of docs/json.md, with HTML characters as they are. The form's type has
+// only published fields. A nil pointer stands for what is not known, and a list is empty rather
+// than nil: the functions below make these.
 func WriteJSON(w io.Writer, form any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -17,7 +17,7 @@ func WriteJSON(w io.Writer, form any) error {
 	return encoder.Encode(form)
 }
 
-// OrNull is nil for a zero value, which stands for what is not known.
+// OrNull is nil for a zero value.
 func OrNull[T comparable](x T) *T {
 	var zero T
 	if x == zero {
@@ -34,7 +34,7 @@ func Finite(x float64) *float64 {
 	return &x
 }
 
-// Time is a time as JSON has it, nil for the zero time.
+// Time formats a time for JSON, nil for the zero time.
 func Time(t time.Time) *string {
 	if t.IsZero() {
 		return nil

@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// markdownRows writes a table of rows, nothing if there are none.
+// markdownRows writes a table, nothing if there are no rows.
 func markdownRows[T any](b *strings.Builder, columns []Column[T], rows []T) {
 	if len(rows) == 0 {
 		return
@@ -28,12 +28,12 @@ func markdownRows[T any](b *strings.Builder, columns []Column[T], rows []T) {
 	b.WriteByte('\n')
 }
 
-// Escape makes text that Markdown would take for markup stand as it is.
+// Escape keeps Markdown from taking text for markup.
 func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "\n", " ").Replace(s)
 }
 
-// Code shows a name as it is, in the type of code; a table's cell cannot hold a bare "|".
+// Code formats a name as code. It escapes "|", which a table's cell cannot hold.
 func Code(s string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`, "\n", " ").Replace(s) + "`"
 }

@@ -43,7 +43,7 @@ func Ratio(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// PlusMinus is half the width of an interval as a percentage of its value.
+// PlusMinus prints half an interval's width as a percentage of its value.
 func PlusMinus(i *verdict.Interval) string {
 	if math.IsInf(i.Low, 0) || math.IsInf(i.High, 0) {
 		return "±?"
@@ -51,10 +51,10 @@ func PlusMinus(i *verdict.Interval) string {
 	return fmt.Sprintf("±%.1f%%", 100*(i.High-i.Low)/2/i.Value)
 }
 
-// RatioText is a ratio with its interval.
+// RatioText prints a ratio with its interval: "1.20 (1.10 to 1.30)".
 func RatioText(i verdict.Interval) string { return spanned(i, Ratio) }
 
-// ShortRatio is RatioText, shorter.
+// ShortRatio prints a ratio with its interval: "1.20 (1.10–1.30)".
 func ShortRatio(i verdict.Interval) string { return strings.Replace(RatioText(i), " to ", "–", 1) }
 
 // spanned prints a figure with its interval.
@@ -65,7 +65,7 @@ func spanned(i verdict.Interval, text func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
 }
 
-// Times is a factor with the sign for it: "3.4×".
+// Times prints a factor: "3.4×".
 func Times(x float64) string { return Multiple(x) + "×" }
 
 // Multiple prints a factor to read, not to compute with.
@@ -84,8 +84,8 @@ func Multiple(x float64) string {
 // Duration prints nanoseconds in the unit that suits them.
 func Duration(ns float64) string { return Scaled(ns, "ns", "µs", "ms", "s") }
 
-// Scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one
-// before.
+// Scaled prints a number in the largest unit in which it is at least 1. Each unit is a thousand of
+// the unit before it.
 func Scaled(x float64, units ...string) string {
 	i := 0
 	for ; x >= 1e3 && i < len(units)-1; i++ {
@@ -116,7 +116,7 @@ func Count(x float64) string {
 	return Grouped(x)
 }
 
-// Percent is a fraction as a percentage.
+// Percent prints a fraction as a percentage.
 func Percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
 
 // Probability prints a p-value.
@@ -143,7 +143,7 @@ func FromTo(was, is float64) string {
 	return Count(was) + " → " + Count(is)
 }
 
-// And lists what there is: "a", "a and b", "a, b, and c".
+// And joins a list: "a", "a and b", "a, b, and c".
 func And(list []string) string {
 	if len(list) < 3 {
 		return strings.Join(list, " and ")
@@ -151,7 +151,7 @@ func And(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + ", and " + list[len(list)-1]
 }
 
-// Rounded is a number with so many significant digits.
+// Rounded rounds a number to so many significant digits.
 func Rounded(x float64, digits int) float64 {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // it was a number
 	return x

@@ -10,7 +10,7 @@ import (
 	"postage/internal/words"
 )
 
-// The parts of a page that all have.
+// The parts that all pages have.
 var (
 	//go:embed page/shell.gohtml
 	shell string
@@ -18,7 +18,7 @@ var (
 	pageCSS string
 )
 
-// Page is an HTML page that needs nothing else: no network, and no scripts but its own.
+// Page is an HTML page that needs no network and no other file.
 type Page struct {
 	Title, Command string // "load", "show"
 	Style          template.CSS
@@ -26,21 +26,20 @@ type Page struct {
 	Body           template.HTML
 }
 
-// Section is a feature's part of a page of several.
+// Section is one feature's part of a page.
 type Section struct {
 	ID, Name string
 	Style    template.CSS
 	Body     template.HTML
 }
 
-// Write writes the page.
 func (p Page) Write(w io.Writer) error {
 	p.Style = template.CSS(pageCSS) + p.Style
 	return template.Must(template.New("shell").Parse(shell)).Execute(w, p)
 }
 
-// Fragment fills in a template, which has some functions beside its own: duration and ratio, as in
-// tables; whole, a number with commas; sum.
+// Fragment fills in a template. Besides its own functions the template has duration and ratio,
+// which print as tables do, whole, a number with commas, and sum.
 func Fragment(text string, own template.FuncMap, data any) (template.HTML, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"duration": Duration, "ratio": Ratio, "whole": words.Integer,
@@ -59,11 +58,11 @@ func Fragment(text string, own template.FuncMap, data any) (template.HTML, error
 	return template.HTML(b.String()), err
 }
 
-// IDs has the ids of a page, so that no two are alike.
+// IDs counts a page's ids, so that no two are alike.
 type IDs map[string]int
 
-// Of is an id made of a name, with a number behind it where another name has made the same.
-func (ids IDs) Of(name string) string {
+// New makes an id from a name, with a number behind it if another name has made the same id.
+func (ids IDs) New(name string) string {
 	id := slug(name)
 	if ids[id]++; ids[id] > 1 {
 		return fmt.Sprintf("%s-%d", id, ids[id])

@@ -23,7 +23,7 @@ func (a Linear) At(v float64) float64 {
 	return tenth(a.From + min(1, max(0, share))*(a.To-a.From))
 }
 
-// Ticks are a few round values.
+// Ticks returns a few round values.
 func (a Linear) Ticks(text func(float64) string) (ticks []Tick) {
 	step := math.Pow(10, math.Floor(math.Log10(a.High-a.Low)))
 	for _, finer := range []float64{5, 4, 2} {
@@ -47,7 +47,7 @@ type Log struct {
 	From, To  float64 // places of its ends
 }
 
-// NewLog spans the positive, finite ones of the values, with a little room.
+// NewLog spans the values that are positive and finite, with a little room.
 func NewLog(values []float64, from, to float64) Log {
 	a := Log{math.Inf(1), 0, from, to}
 	for _, v := range values {
@@ -74,7 +74,7 @@ type Tick struct {
 	Text string
 }
 
-// Ticks are at most about eight round values.
+// Ticks returns at most about eight round values.
 func (a Log) Ticks(text func(float64) string) []Tick {
 	var all []Tick
 	for _, steps := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 8, 9}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
@@ -95,7 +95,7 @@ func (a Log) Ticks(text func(float64) string) []Tick {
 
 func TickText(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.4g", v), ".0") }
 
-// Clipped shortens a name that is too long for its place; the table has it in full.
+// Clipped cuts a name off after so many characters. A table beside it has the whole name.
 func Clipped(s string, most int) string {
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -103,8 +103,7 @@ func Clipped(s string, most int) string {
 	return s
 }
 
-// PlotWidth is a plot's width, and AxisHeight what its axis takes of the height, in units of its
-// SVG.
+// PlotWidth is a plot's width, and AxisHeight the height of its axis, in units of its SVG.
 const (
 	PlotWidth  = 900
 	AxisHeight = 40

@@ -19,12 +19,12 @@ import (
 type answerView struct {
 	ID                                   string // of the case on a page
 	For, Use, Instead, Cost, Saves, Sure string
-	Or                                   string // "pbfast, vtprotobuf": what cannot be told from Use
+	Or                                   string // "pbfast, vtprotobuf": contenders that are as good as Use, as far as can be told
 	Pattern                              string // that selects the case
 }
 
-// writeAnswers are those of the cases with a choice, and remarks: on what is cheaper, but departs
-// from a standard; and on what pays at which bandwidth, for cases of packed messages.
+// answers returns a line for each case with a choice, and remarks: on a contender that is cheaper
+// but departs from a standard, and on what pays at which bandwidth for cases of packed messages.
 func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
 		if picks := picksOf(c.CaseResult); picks != nil {
@@ -65,7 +65,7 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 	}
 	var also []string
 	for _, r := range advice.Also {
-		if r != advice.Instead { // whose interval is shown
+		if r != advice.Instead { // its interval is in the line
 			also = append(also, called(c.CaseResult, r))
 		}
 	}
@@ -78,7 +78,7 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 	return a
 }
 
-// sentences are what the stages say of their cases, and of all cases of a stage in a record.
+// sentences returns what the stages say about each case, and about all their cases in a record.
 func sentences(cases []*caseOfRun) (all []string) {
 	for i, c := range cases {
 		sameStage := func(o *caseOfRun) bool { return o.Record == c.Record && o.Stage() == c.Stage() }
@@ -113,8 +113,9 @@ func (c *caseOfRun) spoken() string {
 	return name
 }
 
-// called is a contender's name by the fewest of its parts that no other way of the case has all of:
-// "webpush/strict" of "lib=webpush/mode=strict/as=request", if the others are of other modes.
+// called shortens a contender's name to the fewest parts that no other contender of the case has
+// together: "lib=webpush/mode=strict/as=request" becomes "webpush/strict" if the others have other
+// modes.
 func called(c *verdict.CaseResult, r *verdict.Result) string {
 	var others [][]string
 	for _, o := range c.Ways() {
@@ -140,7 +141,7 @@ func called(c *verdict.CaseResult, r *verdict.Result) string {
 	return report.Values(name[1:])
 }
 
-// telling is the part that the fewest of the others have; -1 if they all have each.
+// telling finds the part that the fewest others have, -1 if all of them have all parts.
 func telling(parts []string, others [][]string) int {
 	best, fewest := -1, len(others)
 	for i, part := range parts {
@@ -157,10 +158,10 @@ func telling(parts []string, others [][]string) int {
 	return best
 }
 
-// answerColumns are the table's columns. A terminal of 80 has the last two below each line.
+// answerColumns are the table's columns. In 80 columns the last two stand below each line.
 func answerColumns() []report.Column[answerView] {
 	name := func(title string, text func(answerView) string) report.Column[answerView] {
-		return report.Column[answerView]{Title: title, Left: true, Alike: true, Text: text} // each is of its own line
+		return report.Column[answerView]{Title: title, Left: true, Alike: true, Text: text} // each line is another case's
 	}
 	return []report.Column[answerView]{
 		name("for", func(a answerView) string { return a.For }),
@@ -174,8 +175,8 @@ func answerColumns() []report.Column[answerView] {
 	}
 }
 
-// writeAnswers prints the table, and below it its remarks, what else is to say, and, if the cases
-// can be run, how to run one further.
+// writeAnswers writes the table, then the remarks, then more. If the cases can be run, it says how
+// to run one further.
 func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	all, remarks := answers(cases)
 	columns := answerColumns()
@@ -208,8 +209,8 @@ func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	d.Paragraph("", notes...)
 }
 
-// writeBelow is what stands below a line of a table that wide: the case's pattern, unless the line
-// begins with it, and what cannot be told from what is advised.
+// writeBelow writes what stands below a line of the table: the case's pattern, unless the line
+// begins with it, and on the right what is as good as the advice.
 func writeBelow(d *report.Doc, a answerView, line string, width int) {
 	pattern, or := "", ""
 	if !strings.HasPrefix(line, a.Pattern) {

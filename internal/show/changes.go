@@ -29,7 +29,8 @@ func Changes(w io.Writer, c *verdict.Changes, form report.Form) error {
 	return d.Print(w)
 }
 
-// writeChanges is a table of rows, for 80 columns one a case, and what is said of all.
+// writeChanges writes a table of rows, in 80 columns a table for each case, and then what holds for
+// all of them.
 func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
 	paint := func(_ *verdict.Change, text string) string { return Colored(d, text) }
 	if d.Markdown || d.Wide {
@@ -38,10 +39,10 @@ func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
 			d.Printf("\n")
 		}
 	} else {
-		for _, of := range byCase(rows, newRow) {
-			d.Lines(report.Bold, "", of[0].New.Row.Case, "  ")
-			report.Table(d, changeColumns(c, false), of, paint)
-			for _, r := range of {
+		for _, group := range byCase(rows) {
+			d.Lines(report.Bold, "", group[0].New.Row.Case, "  ")
+			report.Table(d, changeColumns(c, false), group, paint)
+			for _, r := range group {
 				if text := countsText(r); text != "same" {
 					d.Item(r.New.Row.Contender, text+across(c, ", "))
 				}
@@ -59,11 +60,11 @@ func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
 	d.Note(method(c))
 }
 
-// byCase are rows in groups, one a case, in the order in which the cases are first met.
-func byCase[R any](rows []R, of func(R) *record.Row) (groups [][]R) {
+// byCase groups rows by case, in the order in which the cases come first.
+func byCase(rows []*verdict.Change) (groups [][]*verdict.Change) {
 	at := map[string]int{}
 	for _, r := range rows {
-		name := of(r).Case
+		name := r.New.Row.Case
 		if _, ok := at[name]; !ok {
 			at[name] = len(groups)
 			groups = append(groups, nil)
@@ -72,9 +73,6 @@ func byCase[R any](rows []R, of func(R) *record.Row) (groups [][]R) {
 	}
 	return groups
 }
-
-// newRow is the new version of a row that is compared.
-func newRow(r *verdict.Change) *record.Row { return r.New.Row }
 
 // Recipe prints what to do about an inconclusive comparison.
 func Recipe(d *report.Doc, c *verdict.Changes) {
@@ -109,7 +107,7 @@ func Gate(w io.Writer, c *verdict.Changes, form report.Form) error {
 	return d.Print(w)
 }
 
-// headline is the comparison in a sentence: how many rows came to what, and under which thresholds
+// headline sums the comparison up: how many rows have which outcome, and under which thresholds
 // they passed.
 func headline(c *verdict.Changes) string {
 	number, named := map[string]int{}, []string{"regressed", "inconclusive", "passed"}
@@ -151,7 +149,7 @@ func headline(c *verdict.Changes) string {
 	return fmt.Sprintf("%s: %s%s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), under, across(c, ", "))
 }
 
-// across is what each line of a comparison of two machines says.
+// across marks each line of a comparison of two machines.
 func across(c *verdict.Changes, separator string) string {
 	if !c.AcrossMachines {
 		return ""
@@ -179,7 +177,7 @@ func method(c *verdict.Changes) string {
 	return fmt.Sprintf("new/old of the time, batch by batch in the same rounds (%s, Holm over all rows); thresholds: time %s%s, %s", how, report.Percent(c.Limits.Time), or, counts)
 }
 
-// changeColumns are a comparison's: all of them, or those for 80 columns and one case.
+// changeColumns are a comparison's columns: all of them, or for 80 columns and one case.
 func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Change] {
 	name := func(r *verdict.Change) string { return r.New.Row.Contender }
 	interval, counts := report.ShortRatio, func(r *verdict.Change) string {
@@ -223,13 +221,13 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 	return columns
 }
 
-// Spread is the standard deviation of a ratio between function layouts.
+// Spread prints the standard deviation of a ratio between function layouts.
 func Spread(fraction float64) string { return fmt.Sprintf("±%.1f%%", 100*fraction) }
 
 // layoutMatters reports whether the row's ratio differs visibly between function layouts.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
-// Seen is the smallest slowdown that would have been found.
+// Seen prints the smallest slowdown that would have been found.
 func Seen(ratio float64) string {
 	if math.IsInf(ratio, 1) {
 		return "none"
@@ -237,7 +235,7 @@ func Seen(ratio float64) string {
 	return fmt.Sprintf("+%.1f%%", 100*(ratio-1))
 }
 
-// countsText tells the counts that changed.
+// countsText names the counts that changed.
 func countsText(r *verdict.Change) string {
 	var changed []string
 	for _, count := range r.Counts {

@@ -16,8 +16,8 @@ import (
 // result is a column of a case's table.
 type result = report.Column[*verdict.Result]
 
-// columnsOf are a case's columns: all, whole, or those for a terminal of 80 columns, which are what
-// the verdict rests on. There units are in the head, and so is the key that all names begin with.
+// columnsOf are a case's columns: all of them if whole, otherwise those for 80 columns, on which
+// the verdict rests. In 80 columns the head has the units, and the key that all names begin with.
 func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	any := func(has func(*verdict.Result) bool) bool { return slices.ContainsFunc(c.Rows, has) }
 	titled := func(short, long string) string {
@@ -46,7 +46,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 	}
 	add := func(c result, keep report.Keep) { columns = append(columns, c.When(keep)) }
 	packed := c.Rows[0].Metrics[record.PackedBytes] > 0
-	unless := func(keep report.Keep) report.Keep { // what there is room for beside the bandwidth below which it pays
+	unless := func(keep report.Keep) report.Keep { // is there room beside the bandwidth below which a row pays?
 		if packed {
 			return report.IfWide
 		}
@@ -81,19 +81,19 @@ func ratioText(r *verdict.Result, whole bool) string {
 		return "1"
 	case whole:
 		return report.RatioText(r.Ratio.Interval)
-	case r.Row.Role == record.RoleFloor: // it is no choice: nobody needs its interval
+	case r.Row.Role == record.RoleFloor: // nobody chooses a floor, or needs its interval
 		return report.Ratio(r.Ratio.Value)
 	}
 	return report.ShortRatio(r.Ratio.Interval)
 }
 
-// inUnits are what to divide a figure of a case's rows by, and its unit, so that the largest has at
-// most six digits; the first one for whole figures.
-func inUnits(c *verdict.CaseResult, whole bool, of func(*verdict.Result) float64, units ...string) (per float64, unit string) {
+// inUnits finds the unit in which the largest figure of a case's rows has at most six digits, and
+// what to divide figures by. If whole, it is the first unit.
+func inUnits(c *verdict.CaseResult, whole bool, figure func(*verdict.Result) float64, units ...string) (per float64, unit string) {
 	largest := 0.0
 	for _, r := range c.Rows {
 		if r.NSOp != nil && r != c.Control && !whole {
-			largest = max(largest, of(r))
+			largest = max(largest, figure(r))
 		}
 	}
 	per = 1
@@ -123,7 +123,7 @@ func verdictText(r *verdict.Result) string {
 	return verdictClass(r)
 }
 
-// metricColumns are a case's other figures.
+// metricColumns are the columns of a case's metrics.
 func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 	units := map[string]bool{}
 	for _, r := range c.Rows {
@@ -157,7 +157,7 @@ func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 	if ofCost {
 		delete(units, record.ClientCPU) // it is the cost
 	}
-	// In order of the alphabet, but the maximum behind the percentiles.
+	// In alphabetical order, except that the maximum comes behind the percentiles.
 	key := func(unit string) string { return strings.Replace(unit, "max-ns", "p~", 1) }
 	for _, unit := range slices.SortedFunc(maps.Keys(units), func(a, b string) int { return strings.Compare(key(a), key(b)) }) {
 		title := unit

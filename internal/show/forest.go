@@ -18,13 +18,13 @@ const (
 	plotFrom   = 256
 	plotTo     = 690
 	rowHeight  = 30
-	// baseline is where a row's text stands, and what its places are counted from.
+	// baseline is how far below a row's top its text stands.
 	baseline = 17
-	// labelLength is how many characters of a name there is room for.
+	// labelLength is how many characters of a name have room.
 	labelLength = 36
 )
 
-// forest shows each row's ratio with its interval, and below it the values of its blocks.
+// forest shows each row's ratio with its interval, and below the ratio each block's.
 type forest struct {
 	Width, Height    int
 	From, To, Bottom float64
@@ -39,7 +39,7 @@ type forestRow struct {
 	Label, Class, Text, Hint string
 	Top, At, Low, High       float64
 	Interval                 bool
-	Strip                    string // path of one dot a block
+	Strip                    string // path with a dot for each block
 }
 
 func newForest(c *verdict.CaseResult, results []*verdict.Result, common map[string]string) *forest {

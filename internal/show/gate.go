@@ -8,7 +8,7 @@ import (
 	"postage/internal/verdict"
 )
 
-// The part of JUnit's XML that test reporters agree on.
+// The part of JUnit's XML on which test reporters agree.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -36,11 +36,11 @@ type (
 	}
 )
 
-// GateJUnit writes a gate's outcome as JUnit XML: a suite a case, a test a row. A row
-// that regressed is a failure, an inconclusive one an error, one not gated is skipped.
+// GateJUnit writes a gate's outcome as JUnit XML: a suite for each case, a test for each row. A row
+// that regressed is a failure, an inconclusive row an error; a row that is not gated is skipped.
 func GateJUnit(w io.Writer, c *verdict.Changes) error {
 	out := junitSuites{Name: "postage gate"}
-	for _, rows := range byCase(c.Rows, newRow) {
+	for _, rows := range byCase(c.Rows) {
 		suite := junitSuite{Name: rows[0].New.Row.Case, Tests: len(rows)}
 		for _, r := range rows {
 			test := junitCase{Class: suite.Name, Name: r.New.Row.Contender}

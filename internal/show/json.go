@@ -93,7 +93,7 @@ func newRatio(to string, x verdict.Interval) Ratio {
 	return r
 }
 
-// ratioOf is nil for what has no value.
+// ratioOf is nil if the comparison has no value.
 func ratioOf(c *verdict.Comparison) *Ratio {
 	if c == nil || report.Finite(c.Value) == nil {
 		return nil
@@ -101,7 +101,7 @@ func ratioOf(c *verdict.Comparison) *Ratio {
 	return new(newRatio(c.To, c.Interval))
 }
 
-// Machine is the environment that something was measured in.
+// Machine is the environment of a measurement.
 type Machine struct {
 	GOOS            string   `json:"goos"`
 	GOARCH          string   `json:"goarch"`
@@ -119,7 +119,7 @@ type Machine struct {
 	Counters        *string  `json:"counters"`
 }
 
-// MachineOf is a machine as JSON has it.
+// MachineOf is a machine's JSON form.
 func MachineOf(m *record.Machine) *Machine {
 	return &Machine{
 		GOOS: m.GOOS, GOARCH: m.GOARCH, CPU: report.OrNull(m.CPU), CPUDetail: report.OrNull(m.CPUDetail), Cores: m.Cores,
@@ -129,7 +129,7 @@ func MachineOf(m *record.Machine) *Machine {
 	}
 }
 
-// commonMetrics are in every row's metrics, null where the row has no such figure.
+// commonMetrics are in every row's metrics: null if the row has no such figure.
 var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.ServerCPU, record.WireOut, record.WireIn, "p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
 
 // recordJSON writes a record in its JSON form. Rows keep the record's order.

@@ -13,8 +13,8 @@ import (
 	"postage/internal/words"
 )
 
-// millions say what a million messages cost, and what that could be; all of them, or those that are
-// the user's.
+// millions says what a million messages cost now, and what they could cost: for all stages, or for
+// those with messages of the user's.
 func millions(stages []cost.Stage, cases []*verdict.CaseResult, all bool) (sentences []string) {
 	if !all {
 		stages = slices.DeleteFunc(slices.Clone(stages), func(s cost.Stage) bool { return !s.PerMillion })

@@ -9,11 +9,11 @@ import (
 	"postage/record"
 )
 
-// paysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it
-// sends less saves more time on the wire than it takes more of CPU time, both ends counted. It is 0
-// for a row that sends no less, and infinite for one that takes no more time. It is false where
+// paysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: it sends
+// fewer bytes, and that saves more time on the wire than it costs in CPU time at both ends. It is 0
+// if the row does not send fewer bytes, and infinite if it takes no more CPU time. ok is false if
 // sizes or times are not known.
-func paysBelow(c *verdict.CaseResult, r *verdict.Result) (verdict.Interval, bool) {
+func paysBelow(c *verdict.CaseResult, r *verdict.Result) (_ verdict.Interval, ok bool) {
 	at, ok := sendCost(c, r)
 	base, baseOK := sendCost(c, c.Baseline)
 	if !ok || !baseOK || r.Ratio == nil {
@@ -32,7 +32,7 @@ func paysBelow(c *verdict.CaseResult, r *verdict.Result) (verdict.Interval, bool
 	return verdict.Interval{Value: below(r.Ratio.Value), Low: below(r.Ratio.High), High: below(r.Ratio.Low)}, true
 }
 
-// packedCost is what a message costs to send: CPU time, and bits to wait for.
+// packedCost is what sending a message costs: CPU time, and bits on the wire.
 type packedCost struct{ ns, bits float64 }
 
 func sendCost(c *verdict.CaseResult, r *verdict.Result) (packedCost, bool) {
@@ -47,15 +47,15 @@ func sendCost(c *verdict.CaseResult, r *verdict.Result) (packedCost, bool) {
 	return packedCost{cpu, 8 * size}, sized && timed
 }
 
-// A pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit,
-// down to that of the next.
+// A pick is the row that takes the least time, CPU and wire together, at bandwidths below a limit
+// and above the next pick's.
 type pick struct {
 	*verdict.Result
 	Below float64 // Mbit/s, infinite for the first
 }
 
-// picksOf are the rows of a case of packed messages that are best at some bandwidth, from the
-// highest bandwidth down; none for other cases.
+// picksOf finds the rows that are best at some bandwidth, from the highest bandwidth down. It
+// returns none for cases without packed messages.
 func picksOf(c *verdict.CaseResult) []pick {
 	costs := map[*verdict.Result]packedCost{}
 	var rows []*verdict.Result

@@ -14,7 +14,7 @@ import (
 	"postage/record"
 )
 
-// The page's contents, without the sections of others.
+// The page's own template, style and script. Sections bring theirs.
 var (
 	//go:embed page/page.gohtml
 	pageText string
@@ -24,7 +24,7 @@ var (
 	pageScript string
 )
 
-// NamedRun is a record and what it is called.
+// NamedRun is a record with a name.
 type NamedRun struct {
 	Name   string
 	Record *record.Record
@@ -33,14 +33,14 @@ type NamedRun struct {
 // Contents is what a page shows.
 type Contents struct {
 	Runs []NamedRun
-	// Stages say what their figures mean. Cases of others are shown without that.
+	// Stages say what their cases' figures mean. Cases of other stages are shown without that.
 	Stages []cost.Stage
-	// Sections of other features come behind the cases.
+	// Sections are other features' parts of the page, behind the cases.
 	Sections []report.Section
 }
 
-// HTML writes a page that needs nothing else: no network, and no scripts but for what shows, hides
-// and sorts. The plots are SVG made here.
+// HTML writes a page that needs no network and no other file. Its scripts only show, hide and sort.
+// The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
 	body, err := report.Fragment(pageText, template.FuncMap{
 		"machine": MachineText, "world": worldText, "self": selfText, "busy": busyText,
@@ -56,7 +56,7 @@ func HTML(w io.Writer, c Contents) error {
 	return report.Page{Title: "what a message costs", Command: "show", Style: style, Script: template.JS(pageScript), Body: body}.Write(w)
 }
 
-// analyzed is a run with what its record says.
+// analyzed is a run with its analysis.
 type analyzed struct {
 	NamedRun
 	*verdict.Analysis
@@ -64,7 +64,7 @@ type analyzed struct {
 
 // page is what the template shows.
 type page struct {
-	Sentences []string // of the stages
+	Sentences []string // what the stages say
 	Millions  []string // what a million messages cost
 	Answers   []answerView
 	More      []answerView
@@ -72,7 +72,7 @@ type page struct {
 	Parts     []string // key=value parts, to filter by
 	Cases     []caseView
 	Failures  []noteView
-	Controls  []noteView // that miss 1
+	Controls  []noteView // whose interval misses 1
 	// Controlled is how many cases have a control with figures.
 	Controlled int
 	Warnings   []noteView
@@ -86,7 +86,7 @@ type caseView struct {
 	ID, Name, Note string
 	Parts          []string
 	Missing        string
-	Settings       string // that all rows have alike
+	Settings       string // that all rows share
 	Forest         *forest
 	Columns        []string
 	Rows           []rowView
@@ -101,24 +101,24 @@ type rowView struct {
 // answersShown is how many answers the page begins with; the others are folded.
 const answersShown = 8
 
-// caseOfRun is a case with its place in the page.
+// caseOfRun is a case with what its stage says about it.
 type caseOfRun struct {
 	*verdict.CaseResult
 	id  string
-	run string // the run's name, "" if the page is of one only
+	run string // the run's name, "" if there is one run
 	// says is what the case's stage says of its figures.
 	says cost.Figures
 }
 
 func casesOf(a *verdict.Analysis, stages []cost.Stage) (cases []*caseOfRun) {
 	for _, c := range a.Cases {
-		of := &caseOfRun{CaseResult: c}
+		one := &caseOfRun{CaseResult: c}
 		for _, stage := range stages {
 			if stage.Name == c.Stage() {
-				of.says = stage.Figures
+				one.says = stage.Figures
 			}
 		}
-		cases = append(cases, of)
+		cases = append(cases, one)
 	}
 	return cases
 }
@@ -133,15 +133,15 @@ func newPage(contents Contents) *page {
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
 		measured = append(measured, a.Cases...)
-		for _, of := range casesOf(a, contents.Stages) {
-			c := of.CaseResult
-			of.id = ids.Of(c.Name)
-			view := newCase(of)
+		for _, one := range casesOf(a, contents.Stages) {
+			c := one.CaseResult
+			one.id = ids.New(c.Name)
+			view := newCase(one)
 			if len(runs) > 1 {
-				of.run = run.Name
+				one.run = run.Name
 				view.Note = run.Name + ": " + view.Note
 			}
-			all = append(all, of)
+			all = append(all, one)
 			p.Cases = append(p.Cases, view)
 			for _, n := range view.Failed {
 				p.Failures = append(p.Failures, noteView{c.Name + "/" + n.What, n.Text})
@@ -174,9 +174,9 @@ func newPage(contents Contents) *page {
 	return p
 }
 
-func newCase(of *caseOfRun) caseView {
-	c := of.CaseResult
-	view := caseView{ID: of.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
+func newCase(one *caseOfRun) caseView {
+	c := one.CaseResult
+	view := caseView{ID: one.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
 	view.Note = comparedText(c) + "; " + controlText(c)
 	if view.Missing != "" {
 		return view
@@ -207,7 +207,7 @@ func newCase(of *caseOfRun) caseView {
 	return view
 }
 
-// verdictClass is a row's verdict, or the role that comes in its place.
+// verdictClass is a row's verdict, or the role of a floor or a baseline.
 func verdictClass(r *verdict.Result) string {
 	switch r.Row.Role {
 	case record.RoleFloor, record.RoleBaseline:
@@ -216,11 +216,11 @@ func verdictClass(r *verdict.Result) string {
 	return string(r.Verdict)
 }
 
-// moduleKey stands among settings for the module.
+// moduleKey is the key of a row's module among its settings.
 const moduleKey = "module"
 
-// commonSettings are the settings, and the module, that all rows of a case except its floors share,
-// to be shown once.
+// commonSettings are the settings, and the module, that all rows of a case share except its floors.
+// The page shows them once.
 func commonSettings(results []*verdict.Result) map[string]string {
 	var common map[string]string
 	for _, r := range results {

@@ -20,7 +20,7 @@ import (
 	"postage/record"
 )
 
-// Record writes a record: who won, then a table a case. Stages say what their figures mean.
+// Record writes a record: who won, then a table for each case. Stages say what their figures mean.
 func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form report.Form) error {
 	a := verdict.Analyze(rec)
 	if form.JSON {
@@ -58,13 +58,13 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form report.Fo
 	return d.Print(w)
 }
 
-// legend says what the columns are that their titles do not explain.
+// legend explains columns that their titles do not explain.
 const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95% interval: CPU time, or wall time where a server answers. " +
 	"**±**: half the width of the 95% interval of the cost. " +
 	"**× floor**: the time as a multiple of the floor's, which does the least work possible."
 
-// commandText is the command that makes the record again, with the date and the commit that it was
-// measured at; "" of what `postage run` did not measure.
+// commandText is the command that makes the record again, with its date and its commit. It is "" if
+// `postage run` did not measure the record.
 func commandText(rec *record.Record, stages []cost.Stage) string {
 	if !ran(rec, stages) {
 		return ""
@@ -88,7 +88,7 @@ func ran(rec *record.Record, stages []cost.Stage) bool {
 	return len(rec.Rows) > 0 && slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage })
 }
 
-// writeCase prints a case's rows, and what its control says of them.
+// writeCase writes a case's rows, and how far its control is from 1.
 func writeCase(d *report.Doc, c *verdict.CaseResult) {
 	if d.Markdown {
 		d.Printf("### %s\n\n", report.Code(c.Name))
@@ -127,7 +127,7 @@ func writeCase(d *report.Doc, c *verdict.CaseResult) {
 	d.Lines(report.Dim, "", controlText(c), "  ")
 }
 
-// comparedText says how much was measured of a case, and what its rows are compared with.
+// comparedText says how many blocks a case has, and what its rows are compared with.
 func comparedText(c *verdict.CaseResult) string {
 	baseline := "none"
 	if c.Baseline != nil {
@@ -136,8 +136,8 @@ func comparedText(c *verdict.CaseResult) string {
 	return fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)
 }
 
-// split separates the rows with figures from those without. The control is in neither
-// if it has figures: it has a line of its own.
+// split separates the rows with figures from the rows without. A control with figures is in
+// neither, since it has a line of its own.
 func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	for _, r := range c.Rows {
 		switch {
@@ -157,7 +157,7 @@ func paintCell(d *report.Doc, r *verdict.Result, text string) string {
 	return Colored(d, text)
 }
 
-// Colored is a verdict or an outcome in its colour.
+// Colored paints a verdict or an outcome in its colour.
 func Colored(d *report.Doc, text string) string {
 	switch text {
 	case string(verdict.Faster), string(verdict.Passed):
@@ -170,7 +170,6 @@ func Colored(d *report.Doc, text string) string {
 	return text
 }
 
-// controlText is the line about a case's control.
 func controlText(c *verdict.CaseResult) string {
 	if c.Control != nil && c.Control.Ratio != nil {
 		return "control (the baseline again): " + report.RatioText(c.Control.Ratio.Interval)
@@ -178,7 +177,7 @@ func controlText(c *verdict.CaseResult) string {
 	return "control: none, since the baseline has no figures"
 }
 
-// worldText says what process costs are of, "" if none were measured.
+// worldText says in which process costs were measured, "" if none were.
 func worldText(rec *record.Record) string {
 	if rec.Run.World == nil {
 		return ""
@@ -223,8 +222,7 @@ func MachineText(rec *record.Record) string {
 		cmp.Or(m.CPU, "unknown processor"), m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
 }
 
-// roundsText is how many rounds the blocks have: fewer in those of a time when a run was short of
-// it.
+// roundsText is how many rounds the blocks have. They have fewer when a run is short of time.
 func roundsText(rec *record.Record) string {
 	fewest, most := rec.Run.Rounds, rec.Run.Rounds
 	for i := range rec.Blocks {

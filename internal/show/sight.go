@@ -12,7 +12,7 @@ import (
 	"postage/record"
 )
 
-// busyText says what the machine was busy with while the record was measured, "" if it was not.
+// busyText says how busy the machine was while the record was measured, "" if it was not.
 func busyText(rec *record.Record) string {
 	if !rec.Busy() {
 		return ""
@@ -30,8 +30,8 @@ func busyText(rec *record.Record) string {
 	return "This machine was busy: " + report.And(signs) + "; figures are rough."
 }
 
-// sight says in a line which differences the record could show, of the case that is measured best
-// and of the one that is worst; "" if none has intervals.
+// sight says which differences the record could show, in the case with the narrowest intervals and
+// in the one with the widest; "" if no case has intervals.
 func sight(a *verdict.Analysis, rec *record.Record) string {
 	var seen []*verdict.CaseResult
 	for _, c := range a.Cases {

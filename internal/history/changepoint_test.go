@@ -1,4 +1,4 @@
-package trend
+package history
 
 import (
 	"math"
@@ -46,7 +46,7 @@ func TestSplit(t *testing.T) {
 func splitByDefinition(x []float64) (at int) {
 	most := 0.0
 	n := float64(len(x))
-	for i := MinSegment; i <= len(x)-MinSegment; i++ {
+	for i := minSegment; i <= len(x)-minSegment; i++ {
 		wins := 0.0 // Mann and Whitney's U
 		for _, before := range x[:i] {
 			for _, after := range x[i:] {
@@ -94,12 +94,12 @@ func TestChangePointsFalseAlarms(t *testing.T) {
 				for i := range x {
 					x[i] = draw(rng)
 				}
-				if len(ChangePoints(x, 0.05)) > 0 {
+				if len(changePoints(x, 0.05)) > 0 {
 					alarms++
 				}
 			}
 			// 400·5% = 20; four standard deviations more.
-			if alarms > 38 || (name == "constant" || n < 2*MinSegment) && alarms > 0 {
+			if alarms > 38 || (name == "constant" || n < 2*minSegment) && alarms > 0 {
 				t.Errorf("%s, %d values: %d false alarms in %d series", name, n, alarms, runs)
 			}
 		}
@@ -125,7 +125,7 @@ func TestChangePointsFindsPlantedSteps(t *testing.T) {
 		found := 0
 		const runs = 60
 		for range runs {
-			points := ChangePoints(series(rng, test.parts...), 0.05)
+			points := changePoints(series(rng, test.parts...), 0.05)
 			// A value of the one side may look like one of the other, and some series have a false
 			// change beside the true ones.
 			right := len(points) == len(test.want)
@@ -153,18 +153,18 @@ func TestChangePointsProperties(t *testing.T) {
 		}
 		x := series(rng, parts...)
 		given := slices.Clone(x)
-		points := ChangePoints(x, 0.05)
+		points := changePoints(x, 0.05)
 		if !slices.Equal(x, given) {
 			t.Fatal("the series was changed")
 		}
 		last := 0
 		for _, p := range points {
-			if p.Point-last < MinSegment || p.P <= 0 || p.P > 0.05 {
+			if p.Point-last < minSegment || p.P <= 0 || p.P > 0.05 {
 				t.Fatalf("%+v after %d", p, last)
 			}
 			last = p.Point
 		}
-		if len(points) > 0 && len(x)-last < MinSegment {
+		if len(points) > 0 && len(x)-last < minSegment {
 			t.Fatalf("%d of %d", last, len(x))
 		}
 		// A change of unit moves no change.
@@ -172,7 +172,7 @@ func TestChangePointsProperties(t *testing.T) {
 		for i, v := range x {
 			scaled[i] = 8*v + 1024 // which rounds as v does
 		}
-		if mapped := ChangePoints(scaled, 0.05); !slices.EqualFunc(mapped, points, func(a, b Change) bool { return a.Point == b.Point }) {
+		if mapped := changePoints(scaled, 0.05); !slices.EqualFunc(mapped, points, func(a, b Change) bool { return a.Point == b.Point }) {
 			t.Fatalf("%v, in another unit %v", points, mapped)
 		}
 	})
@@ -190,7 +190,7 @@ func TestChangePointsCorrelated(t *testing.T) {
 			const runs = 300
 			alarms, one, two := 0, 0, 0
 			for range runs {
-				if len(ChangePoints(correlated(rng, n, test.rho), 0.05)) > 0 {
+				if len(changePoints(correlated(rng, n, test.rho), 0.05)) > 0 {
 					alarms++
 				}
 				if stepFound(correlated(rng, n, test.rho), 0.01) {
@@ -231,7 +231,7 @@ func stepFound(x []float64, spread float64) (found bool) {
 			x[i] *= 1.05
 		}
 	}
-	for _, p := range ChangePoints(x, 0.05) {
+	for _, p := range changePoints(x, 0.05) {
 		found = found || p.Point > middle-5 && p.Point < middle+5 && p.After > p.Before
 	}
 	return found

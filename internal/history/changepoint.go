@@ -1,4 +1,4 @@
-package trend
+package history
 
 import (
 	"cmp"
@@ -8,12 +8,12 @@ import (
 	"postage/internal/stats"
 )
 
-// MinSegment is how many values there must be on either side of a change for it to be found.
-const MinSegment = 5
+// minSegment is how many values there must be on either side of a change for it to be found.
+const minSegment = 5
 
-// ChangePoints finds where the values of a series, such as a row's ratio from run to run, became
-// larger or smaller. In a series without change it finds one with a probability of at most about
-// level.
+// changePoints finds where the values of a series, such as a row's ratio from run to run, became
+// larger or smaller. It finds a change in a series without one with a probability of at most about
+// level. Before and After of what it returns are medians of the values.
 //
 //  1. A stretch of the series is divided where the ranks before and after differ most, if chance
 //     does not explain it, and then each half again (see split). Ranks make a run beside a noisy
@@ -29,7 +29,7 @@ const MinSegment = 5
 // Sources: Lausen and Schumacher, "Maximally selected rank statistics", Biometrics 48 (1992), for
 // the test; Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika 110 (2023), for
 // the windows.
-func ChangePoints(x []float64, level float64) []Change {
+func changePoints(x []float64, level float64) []Change {
 	found := divided(x, level)
 	for n := math.MaxInt; len(found) > 0 && len(found) < n; {
 		n = len(found)
@@ -49,13 +49,13 @@ func ChangePoints(x []float64, level float64) []Change {
 	return changes
 }
 
-// division is where the values from, including, to, excluding, divide best.
+// division is where the values in [from, to) divide best.
 type division struct {
 	from, to, at int
-	logP         float64 // after allowance for the other stretches that were searched
+	logP         float64 // with an allowance for the other stretches that were searched
 }
 
-// divided are the changes of a series of uncorrelated values, in their order.
+// divided returns the changes in a series of uncorrelated values, in their order.
 func divided(x []float64, level float64) []division {
 	d := divider{x: x, logLevel: math.Log(level)}
 	d.search()
@@ -67,7 +67,7 @@ func divided(x []float64, level float64) []division {
 type divider struct {
 	x        []float64
 	logLevel float64
-	windows  []division // those that divide beyond chance
+	windows  []division // that divide beyond chance
 	found    []division
 }
 
@@ -75,7 +75,7 @@ type divider struct {
 func (d *divider) search() {
 	n := len(d.x)
 	var all []division
-	for length := (n + 1) / 2; length >= 2*MinSegment; length = (length + 1) / 2 {
+	for length := (n + 1) / 2; length >= 2*minSegment; length = (length + 1) / 2 {
 		count := 2*((n+length-1)/length) - 1
 		for i := range count {
 			from := i * (n - length) / (count - 1)
@@ -91,7 +91,7 @@ func (d *divider) search() {
 	}
 }
 
-// best is the best division of a stretch of the series, and whether it is beyond chance.
+// best finds where a stretch of the series divides best, and whether that is beyond chance.
 func (d *divider) best(from, to int, allowance float64) (division, bool) {
 	at, logP := split(d.x[from:to])
 	logP += allowance
@@ -114,24 +114,24 @@ func (d *divider) divide(from, to int) {
 	d.divide(best.at, to)
 }
 
-// split is after how many values the ranks before and after differ most, 0 if nowhere, and the
-// logarithm of the probability that values in random order differ as much anywhere.
+// split finds after how many values the ranks before and after differ most, 0 if nowhere. logP is
+// the logarithm of the probability that values in random order differ as much anywhere.
 //
-// At each place the sum of the ranks before it has the mean and variance of the Wilcoxon test. Of
-// its greatest standardised value z the tail is that of a Brownian bridge (Miller and Siegmund,
-// "Maximally selected chi square statistics", Biometrics 38, 1982). Ranks have a shorter one, as
-// z² is at most n-1. So z is replaced by a normal variable with the likelihood ratio of the ranks'
-// correlation with the sides, whose n-3 is Fisher's.
+// At each place the sum of the ranks before it has the mean and variance of the Wilcoxon test. Its
+// greatest standardised value z has about the tail of a Brownian bridge (Miller and Siegmund,
+// "Maximally selected chi square statistics", Biometrics 38, 1982). Ranks have a shorter tail,
+// since z² is at most n-1. So z is replaced by a normal variable with the likelihood ratio of the
+// correlation between ranks and sides, with Fisher's n-3.
 func split(x []float64) (at int, logP float64) {
 	n := float64(len(x))
 	ranks := centredRanks(x)
 	variance := (n*n - 1) / 12
 	sum, most := 0.0, 0.0
-	for i := range max(0, len(x)-MinSegment) {
+	for i := range max(0, len(x)-minSegment) {
 		sum += ranks[i]
 		before := float64(i + 1)
 		square := sum * sum / (before * (n - before) * variance) // z²/(n-1)
-		if i+1 >= MinSegment && square > most {
+		if i+1 >= minSegment && square > most {
 			at, most = i+1, square
 		}
 	}
@@ -139,12 +139,13 @@ func split(x []float64) (at int, logP float64) {
 		return 0, 0
 	}
 	ratio := -(n - 3) * math.Log(1-most)
-	z, edge := math.Sqrt(ratio), MinSegment/n
+	z, edge := math.Sqrt(ratio), minSegment/n
 	tail := (4/z + max(0, z-1/z)*2*math.Log((1-edge)/edge)) / math.Sqrt(2*math.Pi)
 	return at, min(0, math.Log(tail)-ratio/2)
 }
 
-// centredRanks are the values' ranks about their mean. Equal values have the mean of their ranks.
+// centredRanks returns the values' ranks less their mean. Equal values share the mean of their
+// ranks.
 func centredRanks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
@@ -169,10 +170,10 @@ func centredRanks(x []float64) []float64 {
 // whitened removes from each value its correlation with the one before: e[i] = x[i] - rho·x[i-1].
 // The result behaves like values in random order, and a change stays where it is.
 //
-// rho is the correlation of the ranks with those after them, about the means of the stretches
-// between the changes. Subtracting each mean lowers it by (1+3·rho)/n, which is added again
-// (Marriott and Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954). So is 0.9
-// of the standard error, about 1/√n: too little whitening invents changes.
+// rho is the correlation between each rank and the next, about the means of the stretches between
+// the changes. Subtracting each mean lowers rho by (1+3·rho)/n, which is added again (Marriott and
+// Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954). 0.9 of the standard
+// error, about 1/√n, is added too, because too little whitening invents changes.
 func whitened(x []float64, found []division) []float64 {
 	product, square, from := 0.0, 0.0, 0
 	ranks := centredRanks(x)

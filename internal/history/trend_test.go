@@ -1,4 +1,4 @@
-package trend_test
+package history
 
 import (
 	"fmt"
@@ -8,25 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/history/trend"
 	"postage/internal/verdict"
 )
 
 // pointsOf are points whose ratio is around those given, so many of each.
-func pointsOf(rng *rand.Rand, parts ...[2]float64) []trend.Point {
-	var points []trend.Point
+func pointsOf(rng *rand.Rand, parts ...[2]float64) []Point {
+	var points []Point
 	for _, p := range parts {
 		for range int(p[0]) {
 			v := p[1] * math.Exp(0.01*rng.NormFloat64())
-			points = append(points, trend.Point{Run: fmt.Sprint(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: trend.Anchor{"codec=base", "v1"}, Ratio: &verdict.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
+			points = append(points, Point{Run: fmt.Sprint(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: Anchor{"codec=base", "v1"}, Ratio: &verdict.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
 		}
 	}
 	return points
 }
 
-func ExampleNew() {
+func ExampleNewTrend() {
 	rng := rand.New(rand.NewPCG(7, 1))
-	t := trend.New("Encode/msg=order/op=encode/codec=msgp", "a machine", pointsOf(rng, [2]float64{20, 0.3}, [2]float64{10, 0.36}))
+	t := NewTrend("Encode/msg=order/op=encode/codec=msgp", "a machine", pointsOf(rng, [2]float64{20, 0.3}, [2]float64{10, 0.36}))
 	for _, c := range t.Changes {
 		fmt.Printf("from run %s on: %.2f -> %.2f, factor %.1f\n", t.Points[c.Point].Run, c.Before, c.After, c.Factor())
 	}
@@ -41,8 +40,8 @@ func TestSegments(t *testing.T) {
 	for i := 20; i < len(points); i++ {
 		points[i].Anchor.Version = "v2"
 	}
-	tr := trend.New("row", "machine", points)
-	if len(tr.Segments) != 2 || tr.Segments[1] != (trend.Segment{20, 44, trend.Anchor{"codec=base", "v2"}}) {
+	tr := NewTrend("row", "machine", points)
+	if len(tr.Segments) != 2 || tr.Segments[1] != (Segment{20, 44, Anchor{"codec=base", "v2"}}) {
 		t.Errorf("segments %+v", tr.Segments)
 	}
 	if len(tr.Changes) != 1 || tr.Changes[0].Point != 32 || math.Abs(tr.Changes[0].Before-0.6) > 0.02 || math.Abs(tr.Changes[0].Factor()-1.5) > 0.03 {
@@ -58,20 +57,20 @@ func TestGaps(t *testing.T) {
 		points[i].Ratio = nil
 	}
 	points[30].Ratio.Value = math.NaN()
-	tr := trend.New("row", "machine", points)
+	tr := NewTrend("row", "machine", points)
 	if len(tr.Changes) != 1 || tr.Changes[0].Point != 20 {
 		t.Errorf("changes %+v", tr.Changes)
 	}
 	for _, i := range []int{0, 3, 4, 22} { // in those runs the anchor has no figures
-		points[i].Anchor = trend.Anchor{}
+		points[i].Anchor = Anchor{}
 	}
-	if same := trend.New("row", "machine", points); !reflect.DeepEqual(same, tr) {
+	if same := NewTrend("row", "machine", points); !reflect.DeepEqual(same, tr) {
 		t.Errorf("with no anchor in some runs: segments %+v, changes %+v", same.Segments, same.Changes)
 	}
 	if tr.IsAnchor() {
 		t.Error("it has ratios")
 	}
-	if none := trend.New("row", "machine", nil); len(none.Changes) != 0 || len(none.Segments) != 0 || !none.IsAnchor() {
+	if none := NewTrend("row", "machine", nil); len(none.Changes) != 0 || len(none.Segments) != 0 || !none.IsAnchor() {
 		t.Errorf("%+v", none)
 	}
 }
@@ -82,13 +81,13 @@ func TestLast(t *testing.T) {
 	for i := 50; i < 60; i++ {
 		points[i].Anchor.Version = "v2"
 	}
-	whole := trend.New("row", "machine", points)
+	whole := NewTrend("row", "machine", points)
 	if whole.Last(60) != whole || whole.Last(100) != whole {
 		t.Error("more than there are is not all")
 	}
 	last := whole.Last(30)
 	if len(last.Points) != 30 || last.Points[0].Run != "31" || len(last.Changes) != 1 || last.Changes[0].Point != 10 ||
-		len(last.Segments) != 2 || last.Segments[0] != (trend.Segment{0, 20, trend.Anchor{"codec=base", "v1"}}) || last.Segments[1] != (trend.Segment{20, 30, trend.Anchor{"codec=base", "v2"}}) {
+		len(last.Segments) != 2 || last.Segments[0] != (Segment{0, 20, Anchor{"codec=base", "v1"}}) || last.Segments[1] != (Segment{20, 30, Anchor{"codec=base", "v2"}}) {
 		t.Errorf("%+v %+v", last.Changes, last.Segments)
 	}
 	if len(whole.Changes) != 2 || whole.Changes[1].Point != 40 {
