@@ -143,7 +143,7 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 // limits are the thresholds: those of counts for --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 	if flags.count {
-		return loadThresholds(flags.thresholds, verdict.CountThresholds())
+		return loadThresholds(flags.thresholds, bench.CountThresholds())
 	}
 	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
 }
@@ -215,7 +215,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 
 // toMeasure is a run, a new one or one to go on with, or with --count what was counted before. Of
 // the latter it takes the flags and packages.
-func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *verdict.CountedRun, err error) {
+func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *bench.CountedRun, err error) {
 	var kept []string
 	m = new(measurement)
 	switch {

@@ -133,7 +133,7 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	}
 	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
 	if limits.OrSeen && t.SeenOne > math.Log1p(limits.Time) {
-		c.Threshold = min(math.Expm1(t.SeenOne), mostSeen)
+		c.Threshold = min(math.Expm1(t.SeenOne), MostSeen)
 	}
 	regressed := limits.Time
 	if single {

@@ -26,8 +26,8 @@ type Thresholds struct {
 	OrSeen bool
 }
 
-// mostSeen is the greatest threshold that OrSeen sets.
-const mostSeen = 0.10
+// MostSeen is the greatest threshold that OrSeen sets.
+const MostSeen = 0.10
 
 // DefaultThresholds are those of a gate that is given none.
 func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions: 0.03, OrSeen: true} }
