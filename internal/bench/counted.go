@@ -10,8 +10,8 @@ import (
 	"postage/internal/verdict"
 )
 
-// Counted is what an engine counted while it executed a benchmark's instructions one by one. It says
-// nothing about time. Its JSON form is part of a stable interface.
+// Counted is what an engine counted while it executed a benchmark's instructions one by one. It
+// says nothing about time. Its JSON form is part of a stable interface.
 type Counted struct {
 	Case string    `json:"name"`
 	Old  *Executed `json:"old"` // nil where there is one side
@@ -47,8 +47,8 @@ type CountedFunction struct {
 
 const (
 	// countLimit is how much more the new side may execute if the user sets no threshold. The limit
-	// rises to countErrors standard errors of the difference, because the order of a map or the seed
-	// of a hash changes the count from process to process.
+	// rises to countErrors standard errors of the difference, because the order of a map or the
+	// seed of a hash changes the count from process to process.
 	countLimit  = 0.005
 	countErrors = 4
 	// mostFunctions is how many functions are listed.
@@ -129,8 +129,8 @@ type CountedRun struct {
 	Version int             `json:"version"`
 	What    string          `json:"what"`
 	Outcome verdict.Outcome `json:"outcome"` // the worst of the rows'
-	// Arguments are the user's packages and flags. Vary is what the sides differ in. Programs is the
-	// SHA-256 of all programs.
+	// Arguments are the user's packages and flags. Vary is what the sides differ in. Programs is
+	// the SHA-256 of all programs.
 	Arguments []string  `json:"arguments"`
 	Vary      string    `json:"vary"`
 	Programs  string    `json:"programs"`
