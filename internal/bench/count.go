@@ -71,11 +71,11 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *Counted
 		if slices.ContainsFunc(run.Rows, func(c Counted) bool { return c.Case == name }) {
 			continue
 		}
-		of := s.pairs[name]
+		both := s.pairs[name]
 		one := Counted{Case: name}
-		halves := []*half{&of.now}
-		if of.old.binary != nil {
-			halves = []*half{&of.old, &of.now}
+		halves := []*half{&both.now}
+		if both.old.binary != nil {
+			halves = []*half{&both.old, &both.now}
 		}
 		err := countCase(ctx, valgrind, halves, limits, &one)
 		if ctx.Err() != nil {

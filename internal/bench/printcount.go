@@ -58,7 +58,7 @@ func published(run *CountedRun) *CountedRun {
 	return &out
 }
 
-// PrintCounts writes counted benchmarks, and in which functions those that changed did.
+// PrintCounts writes counted benchmarks, and the functions in which they changed.
 func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 	if form.JSON {
 		return report.WriteJSON(w, published(run))
