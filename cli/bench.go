@@ -142,7 +142,7 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 // limits are the thresholds, for counts with --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 	if flags.count {
-		return loadThresholds(flags.thresholds, verdict.CountThresholds())
+		return loadThresholds(flags.thresholds, bench.CountThresholds())
 	}
 	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
 }
@@ -214,7 +214,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 
 // toMeasure returns a new run, or the one to resume; with --count, what was counted before. It
 // takes the flags and packages of a resumed run.
-func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *verdict.CountedRun, err error) {
+func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *bench.CountedRun, err error) {
 	var kept []string
 	m = new(measurement)
 	switch {

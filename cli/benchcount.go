@@ -19,13 +19,13 @@ import (
 )
 
 // loadCounts reads the record of a run with --count.
-func loadCounts(name string) (*verdict.CountedRun, error) {
+func loadCounts(name string) (*bench.CountedRun, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
-	run := &verdict.CountedRun{}
-	if err := json.Unmarshal(text, run); err != nil || run.Version != verdict.CountedVersion || run.Programs == "" {
+	run := &bench.CountedRun{}
+	if err := json.Unmarshal(text, run); err != nil || run.Version != bench.CountedVersion || run.Programs == "" {
 		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench --count`", name), "without --count, the record of a run that measured time is resumed")
 	}
 	return run, nil
@@ -33,8 +33,8 @@ func loadCounts(name string) (*verdict.CountedRun, error) {
 
 // countBench counts the instructions of the set's benchmarks, and gates the counts. It saves the
 // run's record after each benchmark. resumed is nil for a new run.
-func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *benchFlags, resumed *verdict.CountedRun, limits verdict.Thresholds) (err error) {
-	run := &verdict.CountedRun{Arguments: arguments, Vary: set.Text(), Programs: set.Programs()}
+func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *benchFlags, resumed *bench.CountedRun, limits verdict.Thresholds) (err error) {
+	run := &bench.CountedRun{Arguments: arguments, Vary: set.Text(), Programs: set.Programs()}
 	out := flags.out
 	switch {
 	case resumed != nil && resumed.Programs != run.Programs:
@@ -69,13 +69,13 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 	if flags.gate {
 		return gateStatus(cmd, run.Outcome, set.Lost, run.Vary)
 	}
-	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Failed != "" }) {
+	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c bench.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow
 	}
 	return nil
 }
 
-func saveCounts(name string, run *verdict.CountedRun) error {
+func saveCounts(name string, run *bench.CountedRun) error {
 	text, err := json.MarshalIndent(run, "", "  ")
 	if err != nil {
 		return err

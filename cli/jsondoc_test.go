@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/bench"
 	"postage/internal/claims"
 	"postage/internal/history"
 	"postage/internal/profile"
@@ -34,7 +35,7 @@ type figureForm struct {
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "History": history.ListForm{}, "Trend": history.TrendsForm{},
-	"Counts": verdict.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Profile": profile.Summary{},
+	"Counts": bench.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Profile": profile.Summary{},
 }
 
 // kinds are what the page calls types.

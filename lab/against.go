@@ -8,16 +8,15 @@ import (
 	"postage/record"
 )
 
-// Build is this program, built of some code in several function layouts.
+// Build is this program, built from a side's code in several function layouts.
 type Build struct {
-	// Name is what its rows are called after where it is an old one, such as a short commit;
-	// Commit is the full one.
+	// Name ends the names of an old side's rows, such as a short commit. Commit is the full commit.
 	Name, Commit string
-	// Environment is what its workers have beside this program's: "GOGC=400".
+	// Environment is added to its workers' environment: "GOGC=400".
 	Environment []string
 	// Commands start a worker, one a layout.
 	Commands [][]string
-	// Modules are the versions, by path, of the modules that it is built from.
+	// Modules are the versions, by path, of its modules.
 	Modules map[string]string
 }
 
@@ -38,7 +37,7 @@ func Against(entries []Entry, old, now *Build) []Entry {
 	return both
 }
 
-// nowOf is the build of the run's own code, nil where that is this program.
+// nowOf is the build of the new code, nil where that is this program.
 func nowOf(entries []Entry) *Build {
 	for i := range entries {
 		if !entries[i].Old {
@@ -48,14 +47,14 @@ func nowOf(entries []Entry) *Build {
 	return nil
 }
 
-// layout is the layout of a block, from 1. A case's layouts come in random order, and all are used
+// layout is a block's function layout, from 1. A case's layouts come in random order, each once
 // before any repeats.
 func layout(seed uint64, caseName string, block, layouts int) int {
 	rng := drawn(seed, fmt.Sprintf("%s/layouts/%d", caseName, (block-1)/layouts))
 	return 1 + rng.Perm(layouts)[(block-1)%layouts]
 }
 
-// drawn are a run's random numbers for a purpose.
+// drawn is the source of a run's random numbers for one purpose.
 func drawn(seed uint64, purpose string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(purpose))

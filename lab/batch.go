@@ -14,10 +14,10 @@ import (
 // mostTurn is how many batches a contender may run in a turn, in case it always collects.
 const mostTurn = 16
 
-// turn runs a batch of n operations, and where costs are measured more of them, until no collection
-// is under way. It would otherwise run beside the next contender's batch, and not beside the code
-// that made it necessary, as it does in a process that runs on: what allocates much would cost a
-// tenth more (docs/evidence/method.md, Collections).
+// turn runs a batch of n operations. Where costs are measured, it runs more of them until no
+// collection is under way. A collection would otherwise run beside the next contender's batch
+// instead of the code that made it necessary, and code that allocates much would cost a tenth more
+// (docs/evidence/method.md, Collections).
 func (w *worker) turn(n int) (batches []*Batch, err error) {
 	for going := true; going && len(batches) < mostTurn; {
 		var b *Batch
@@ -35,9 +35,9 @@ func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
 	return b, err
 }
 
-// timed runs one batch and measures it. Everything but Run is outside of the wall time. If a
-// collection is under way at its end, the batch waits for that, or says so, if goesOn. It waits for
-// what goroutines beyond others still do, unless that is 0.
+// timed runs one batch and measures it. Wall time is Run's alone. If a collection is under way at
+// the end, timed waits for it, or with goesOn returns going. If there are more goroutines than
+// others, it waits until they have nothing to do; with 0 it does not.
 func timed(instance Instance, n, others int, goesOn bool, instructions *proc.Instructions) (b *Batch, going bool, err error) {
 	if err := prepare(instance); err != nil {
 		return nil, false, err
@@ -89,7 +89,7 @@ func timed(instance Instance, n, others int, goesOn bool, instructions *proc.Ins
 	return b, going, nil
 }
 
-// counters are the contender's own, empty if it has none.
+// counters are the contender's own counters, empty if it has none.
 func counters(instance Instance) (map[string]float64, error) {
 	all := map[string]float64{}
 	if counted, ok := instance.(Counted); ok {
@@ -102,7 +102,6 @@ func counters(instance Instance) (map[string]float64, error) {
 	return all, nil
 }
 
-// prepare has the contender do what it wants done before a batch.
 func prepare(instance Instance) error {
 	if p, ok := instance.(Prepared); ok {
 		if err := p.Prepare(); err != nil {

@@ -23,7 +23,8 @@ type seat struct {
 	err    error // why the contender failed
 }
 
-// block measures one block of a case. What fails is marked in its row; an error is the run's end.
+// block measures one block of a case. A contender that fails is marked in its row. An error ends
+// the run.
 func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block, error) {
 	begun := time.Now()
 	block := record.Block{Case: cs.name, Number: len(r.rec.BlocksOf(cs.name)) + 1}
@@ -39,8 +40,8 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 		return block, err
 	}
 	r.spend("starting", time.Since(begun))
-	once := r.setUp(ctx, seats, block.Number)
-	r.together(cs, seats, block.Number)
+	calibrating := r.setUp(ctx, seats, block.Number)
+	r.shareProcessor(cs, seats, block.Number)
 	began := time.Now()
 	if err := r.rounds(ctx, cs, seats, block.Number, rounds); err != nil {
 		return block, err
@@ -54,7 +55,7 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 		return err
 	})
 	block.Elapsed = time.Since(begun)
-	cs.took(len(seats), block.Elapsed-once-time.Duration(rounds)*round, round)
+	cs.took(len(seats), block.Elapsed-calibrating-time.Duration(rounds)*round, round)
 	if ctx.Err() != nil {
 		return block, ctx.Err()
 	}
@@ -89,9 +90,9 @@ func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seat
 	return seats, nil
 }
 
-// setUp has the contenders set themselves up and prove themselves, and warms them up. It returns
-// how long it took to find the operations of their batches, which only a row's first block does.
-func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Duration) {
+// setUp has the contenders set themselves up and prove themselves, calibrates them, and warms them
+// up. It returns how long calibrating took, which only a row's first block does.
+func (r *run) setUp(ctx context.Context, seats []*seat, block int) (calibrating time.Duration) {
 	begun := time.Now()
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
@@ -103,20 +104,20 @@ func (r *run) setUp(ctx context.Context, seats []*seat, block int) (once time.Du
 	r.spend("setting up and proving", time.Since(begun))
 	begun = time.Now()
 	r.calibrate(ctx, seats)
-	once = time.Since(begun)
-	r.spend("finding how many operations a batch has", once)
+	calibrating = time.Since(begun)
+	r.spend("finding how many operations a batch has", calibrating)
 	begun = time.Now()
 	each(seats, func(s *seat) error {
 		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
 	r.spend("warming up", time.Since(begun))
-	return once
+	return calibrating
 }
 
-// together has the block's workers share one of the machine's processors, which is drawn, where
-// each has one: other guests of a host do not slow all of its processors at the same time.
-func (r *run) together(cs *runCase, seats []*seat, block int) {
+// shareProcessor draws one of the machine's processors and has all workers of the block run on it,
+// if each has one processor. Other guests of a host do not slow all of its processors alike.
+func (r *run) shareProcessor(cs *runCase, seats []*seat, block int) {
 	draw := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).Int()
 	for _, s := range seats {
 		if s.err == nil && inWorld(s.entry) {
@@ -125,11 +126,11 @@ func (r *run) together(cs *runCase, seats []*seat, block int) {
 	}
 }
 
-// processors are found out once.
+// processors are the machine's processors that this process may use.
 var processors = sync.OnceValues(proc.Processors)
 
-// assign has a worker of one processor run on one of the machine's, else it runs where the system
-// likes.
+// assign has a worker with one processor run on one of the machine's. If that is not possible, it
+// runs where the system likes.
 func (r *run) assign(worker answerer, draw int) {
 	all, err := processors()
 	c, ok := worker.(child)
@@ -138,8 +139,8 @@ func (r *run) assign(worker answerer, draw int) {
 	}
 }
 
-// rounds has every contender run a batch in each round, in random order. Resumed, a run has the
-// order that it would have had.
+// rounds has every contender run a batch in each round, in random order. A resumed run has the same
+// order as one that was not interrupted.
 func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block, rounds int) error {
 	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", cs.name, block))
 	for round := range rounds {
@@ -156,12 +157,10 @@ func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block, rou
 	return nil
 }
 
-// proofBatches is how many batches' time a proof may take, where batches are known to take long: it
-// has the whole corpus.
+// proofBatches is how many times as long as a batch a proof may take. It goes through all inputs.
 const proofBatches = 50
 
-// ready has a contender's process set the contender up and prove it, and then make what lives in
-// its heap.
+// ready has a contender's process set the contender up, prove it, and fill its live heap.
 func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
 	world, q := r.rec.Run.World, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}
 	if world != nil && inWorld(*e) && e.Build == nil { // a side's program may not know of it
@@ -181,12 +180,12 @@ func (s *seat) failed(block int) record.Proof {
 	case s.entry.Old && strings.HasPrefix(text, noSuchRow):
 		return record.ProofNotPossible.Because("the old side, " + s.entry.Build.Name + ", has no such row")
 	case s.entry.Old && strings.Contains(text, unknownRequest):
-		return record.ProofNotPossible.Because("the old side, " + s.entry.Build.Name + ", is too old: its workers cannot do what is asked of those of now")
+		return record.ProofNotPossible.Because("the old side, " + s.entry.Build.Name + ", is too old: its workers do not know a request that this program makes")
 	}
 	return record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", words.Abridged(text, longestReason), block))
 }
 
-// process starts the process of an entry's contender, in a layout, from 0.
+// process starts the process of an entry's contender. Layouts count from 0.
 func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, error) {
 	command := r.conductor.Command
 	switch {
@@ -194,12 +193,12 @@ func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, erro
 		runner, err := e.Contender.Start(ctx, layout)
 		return &remote{Runner: runner}, err
 	case e.Build != nil:
-		command = e.Build.Commands[layout%len(e.Build.Commands)] // an old Go has one
+		command = e.Build.Commands[layout%len(e.Build.Commands)] // an old Go builds one
 	}
 	return startChild(command, r.environment(e))
 }
 
-// warn adds to what is told of the row, once.
+// warn adds warnings to the row, each of them once.
 func (s *seat) warn(warnings []string) {
 	for _, w := range warnings {
 		if !slices.Contains(s.row.Warnings, w) {
@@ -208,12 +207,12 @@ func (s *seat) warn(warnings []string) {
 	}
 }
 
-// longestReason is how many bytes of a contender's error are kept: a record with too long a line
-// cannot be read.
+// longestReason is how many bytes of a contender's error the record keeps. A record with too long a
+// line could not be read.
 const longestReason = 2000
 
-// each does something with each contender that has not failed, with twice as many at a time as
-// there are processors, as some of it is waiting.
+// each calls do for each contender that has not failed. It runs twice as many at a time as there
+// are processors, because they also wait.
 func each(seats []*seat, do func(*seat) error) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, 2*runtime.NumCPU())
@@ -229,8 +228,9 @@ func each(seats []*seat, do func(*seat) error) {
 	group.Wait()
 }
 
-// calibrate finds, in a row's first block, the number of operations in its batches. The control
-// takes the baseline's, and an old revision the new one's, so that the two differ in nothing else.
+// calibrate finds the number of operations in a row's batches, in its first block. The control
+// takes the baseline's number, and an old revision the new one's, so that the two differ in nothing
+// else.
 func (r *run) calibrate(ctx context.Context, seats []*seat) {
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {

@@ -19,7 +19,7 @@ type Brought struct {
 // A BroughtConfig is what a brought message's program is told when it starts.
 type BroughtConfig struct {
 	Name     string            // what its cases call the message
-	Of       string            // the message's full name, which tells it from others of its short name
+	Of       string            // the message's full name
 	Doc      string            // the message in a few words
 	Samples  string            // file of samples, each after its length as a varint; of a Go struct's, each after its place
 	Digest   string            // of that file, SHA-256 in hex

@@ -9,8 +9,7 @@ import (
 	"postage/record"
 )
 
-// InjectedSlowdowns are the parts by which the slowed contenders of a calibration do more
-// work than the baseline: 0.01 is 1%.
+// InjectedSlowdowns are how much more work the slowed contenders of a calibration do: 0.01 is 1%.
 var InjectedSlowdowns = []float64{0.01, 0.02, 0.03, 0.05}
 
 // CalibrationStage is the stage of a calibration's rows.
@@ -39,8 +38,8 @@ func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 	return suite
 }
 
-// slowedBy opens the contender, slowed by a part of its CPU time, or of its wall time where that is
-// the case's quantity.
+// slowedBy opens the contender, slowed by a fraction of its CPU time, or of its wall time where the
+// case compares that.
 func slowedBy(of *Case, c Contender, by float64) func(context.Context, Env) (Instance, error) {
 	return func(ctx context.Context, env Env) (Instance, error) {
 		instance, err := c.Open(ctx, env)
@@ -58,10 +57,10 @@ type slow struct {
 	wall bool
 }
 
-// SlowedName is the contender that is slowed by so much.
+// SlowedName is the name of the contender that is slowed by so much.
 func SlowedName(by float64) string { return fmt.Sprintf("code=slowed/by=%g%%", 100*by) }
 
-// Run keeps its processor for that part of the time that the operations took.
+// Run runs the operations, and then keeps its processor busy for a fraction of what they took.
 func (s slow) Run(n int) error {
 	begun, spent := time.Now(), func() time.Duration { d, _ := proc.CPU(); return d }
 	if s.wall {

@@ -7,39 +7,39 @@ import (
 	"postage/record"
 )
 
-// A contender sits out one block in restsEvery, where there are at least fewestDrawn beside the
-// baseline and the floors.
+// A contender sits out one block in restsEvery, if the case has at least fewestDrawn entries
+// besides the baseline and the floors.
 const restsEvery, fewestDrawn = 4, 3
 
-// company are the entries that take part in a block: the baseline and the floors, and of the others
-// those that do not sit out, which is drawn; all in the first blocks, as a short run has no more.
-// So a row is not always beside the same rows, as it would not be in another run. Sides that take
-// turns have the same company.
+// company are the entries that take part in a block. The baseline and the floors always do. Which
+// of the others sit out is drawn at random, so that a row does not always run beside the same rows.
+// Nobody sits out in the first blocks, as a short run has no more, nor where two sides of one code
+// are compared.
 func (r *run) company(cs *runCase, block int) []Entry {
 	after := block - 1 - goals[0].blocks
 	turn, order := after%restsEvery, []int(nil)
 	if after >= 0 && cs.drawn() {
 		order = drawn(r.rec.Run.Seed, fmt.Sprintf("%s/company/%d", cs.name, after/restsEvery)).Perm(len(cs.entries))
 	}
-	var in []Entry
+	var entries []Entry
 	for i, e := range cs.entries {
 		if r.rec.Row(e.Row()).OK() && (order == nil || !e.sitsOut() || order[i]%restsEvery != turn) {
-			in = append(in, e)
+			entries = append(entries, e)
 		}
 	}
-	return in
+	return entries
 }
 
 func (e *Entry) sitsOut() bool {
 	return e.Role != record.RoleBaseline && e.Role != record.RoleFloor
 }
 
-// sameCode reports whether the case's rows are of the same code, old and new or slowed.
+// sameCode reports whether the case compares sides of one code: old with new, or slowed with not.
 func (cs *runCase) sameCode() bool {
 	return slices.ContainsFunc(cs.entries, func(e Entry) bool { return e.Old || e.Stage == CalibrationStage })
 }
 
-// drawn reports whether the case's company is.
+// drawn reports whether entries of the case sit out blocks.
 func (cs *runCase) drawn() bool {
 	others := 0
 	for i := range cs.entries {
@@ -50,15 +50,15 @@ func (cs *runCase) drawn() bool {
 	return others >= fewestDrawn && !cs.sameCode()
 }
 
-// count takes note of a block, and finds how many blocks the row has that has fewest.
+// count counts a block for its rows. The case has as many blocks as its row with fewest.
 func (r *run) count(cs *runCase, block *record.Block) {
 	for i := range block.Series {
-		cs.had[block.Series[i].Row]++
+		cs.counts[block.Series[i].Row]++
 	}
 	live := r.live(cs)
 	cs.rows, cs.blocks = len(live), 0
 	for i, e := range live {
-		if n := cs.had[e.Row()]; i == 0 || n < cs.blocks {
+		if n := cs.counts[e.Row()]; i == 0 || n < cs.blocks {
 			cs.blocks = n
 		}
 	}

@@ -13,7 +13,7 @@ func cased(contenders int) (*run, *runCase) {
 	for i := range contenders {
 		c.Contenders = append(c.Contenders, Contender{Name: fmt.Sprintf("impl=%d", i)})
 	}
-	cs := &runCase{name: c.Name, entries: c.entries("test"), had: map[string]int{}}
+	cs := &runCase{name: c.Name, entries: c.entries("test"), counts: map[string]int{}}
 	r := &run{conductor: &Conductor{}, rec: &record.Record{Run: record.Run{Seed: 3}}}
 	for i := range cs.entries {
 		r.rec.Rows = append(r.rec.Rows, newRow(&cs.entries[i], record.ProofOK, nil))

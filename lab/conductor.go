@@ -23,32 +23,31 @@ type Conductor struct {
 	// Command starts a worker of this very program: a process that calls ServeWorker
 	// with suites that hold all rows of the plan.
 	Command []string
-	// Environment is added to that of the workers: "NAME=value". Optional.
+	// Environment is added to the workers' environment: "NAME=value". Optional.
 	Environment []string
-	// Save keeps the record; it is called before anything is measured, after blocks as often as its
-	// own time allows, and at the end. An error ends the run. Optional.
+	// Save keeps the record. It is called before anything is measured, after blocks, and at the
+	// end. The longer it takes, the fewer blocks it follows. An error ends the run. Optional.
 	Save func(*record.Record) error
 	// Observe is told the run's progress, between batches, never during one. Optional.
 	Observe func(Status)
-	// SetUpPatience and BatchPatience are how long a contender may take to set itself
-	// up and prove itself (1 minute), and for one batch (30 s, or 50 times what a batch
-	// takes if that is longer), before it counts as hanging.
+	// A contender that takes longer counts as hanging. SetUpPatience is for setting up and for the
+	// proof (1 minute). BatchPatience is for one batch (30 s, or 50 times what a batch takes if
+	// that is longer).
 	SetUpPatience, BatchPatience time.Duration
 }
 
 // Status is how a run stands.
 type Status struct {
 	Case          string
-	Block, Round  int     // of the block now measured, from 1
-	Rounds        int     // a block has
-	HalfWidth     float64 // of the case's widest interval at its last look, +Inf before
+	Block, Round  int     // the numbers, from 1, of the block and the round now measured
+	Rounds        int     // how many the block has
+	HalfWidth     float64 // of the case's widest interval, +Inf with too few blocks
 	CasesDone     int
 	Cases         int
 	Elapsed, Left time.Duration
 	// Note is something to tell the user, in place of all else.
 	Note string
-	// Finished is set when a case has just been finished: it is within the precision,
-	// or the run is over.
+	// Finished says that the case has just been finished, or the run is over.
 	Finished bool
 }
 
@@ -96,18 +95,18 @@ type runCase struct {
 	turns
 	name    string
 	entries []Entry
-	had     map[string]int // blocks of each row
-	looked  int            // how many blocks it had at its last look
+	counts  map[string]int // how many blocks each row has
+	looked  int            // how many blocks the case had at its last look
 }
 
-// took keeps how long a block of so many rows took: what was not rounds, and a round.
+// took keeps how long a block took, a row: one round, and everything else that every block does.
 func (cs *runCase) took(rows int, fixed, round time.Duration) {
 	cs.fixed = append(cs.fixed, fixed/time.Duration(rows))
 	cs.round = append(cs.round, round/time.Duration(rows))
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
-	cs := &runCase{name: rows[0].Case.Name, turns: turns{halfWidth: math.Inf(1), batch: rows[0].Case.Batch}, had: map[string]int{}}
+	cs := &runCase{name: rows[0].Case.Name, turns: turns{halfWidth: math.Inf(1), batch: rows[0].Case.Batch}, counts: map[string]int{}}
 	for _, e := range rows {
 		if row := r.rec.Row(e.Row()); row != nil && row.OK() && e.Contender.NotPossible == "" {
 			cs.entries = append(cs.entries, e)
@@ -125,8 +124,8 @@ func (r *run) newCase(rows []Entry) *runCase {
 	return cs
 }
 
-// look finds out, when all of the case's rows have one of the fixed numbers of blocks, whether the
-// case is done.
+// look finds the case's widest interval. When all rows have one more of the numbers of blocks in
+// looks, it also decides whether the case is done.
 func (r *run) look(cs *runCase) {
 	if cs.blocks > 0 {
 		cs.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
@@ -139,7 +138,7 @@ func (r *run) look(cs *runCase) {
 	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
 
-// measure measures the cases, whose blocks take turns.
+// measure measures block after block until no case is left, or no time.
 func (r *run) measure(ctx context.Context) error {
 	byTurns := map[*turns]*runCase{}
 	var all []*turns
@@ -175,32 +174,32 @@ func (r *run) measure(ctx context.Context) error {
 	}
 }
 
-// shed takes rows from the cases that cost most, until there is time for an interval of all others.
-// A row that was asked for is told.
+// shed takes rows from the cases that cost most, until the time is enough for an interval of every
+// other row. It tells the user which.
 func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 	for most := costliest(all, time.Until(r.end)); most != nil; most = costliest(all, time.Until(r.end)) {
 		cs := byTurns[most]
 		live := r.live(cs)
-		away := leastMissed(live, verdict.AnalyzeCase(r.rec, cs.name))
-		if away == nil {
+		dropped := leastMissed(live, verdict.AnalyzeCase(r.rec, cs.name))
+		if dropped == nil {
 			return
 		}
 		for _, e := range live {
-			if e.Row() == away.Row() || e.Old && e.asked() == away.Row() { // a side without the other says nothing
+			if e.Row() == dropped.Row() || e.Old && e.asked() == dropped.Row() { // one side alone compares nothing
 				r.rec.Row(e.Row()).Proof = record.ProofNotMeasured + "there was no time for it: give a larger --budget"
 			}
 		}
 		most.rows = len(r.live(cs))
-		r.tell("blocks take longer here than the budget allows: %s is left out", away.Row())
+		r.tell("blocks take longer here than the budget allows: %s is left out", dropped.Row())
 	}
 }
 
-// leastMissed is the row that a case can do without first: a floor, else a contender, and of these
-// the dearest that is not the best bet so far; nil if there is only its baseline and its control.
+// leastMissed is the row that a case can best do without: its dearest floor, else its dearest
+// contender that is not the advice so far. It is nil if there is only the baseline and the control.
 func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
 	best := cmp.Or(verdict.Advise(seen), &verdict.Advice{})
 	for _, role := range []record.Role{record.RoleFloor, record.RoleContender} {
-		for _, result := range slices.Backward(seen.Rows) { // the cheapest first
+		for _, result := range slices.Backward(seen.Rows) { // the dearest first
 			if i := slices.IndexFunc(live, func(e Entry) bool { return e.Row() == result.Row.Name }); i >= 0 && live[i].Role == role && !live[i].Old && result != best.Use {
 				return &live[i]
 			}
@@ -209,15 +208,15 @@ func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
 	return nil
 }
 
-// tell has the observer told something.
+// tell gives the observer a note for the user.
 func (r *run) tell(format string, a ...any) {
 	if r.conductor.Observe != nil {
 		r.conductor.Observe(Status{Note: fmt.Sprintf(format, a...)})
 	}
 }
 
-// spend adds to what wall time was spent on.
-func (r *run) spend(on string, d time.Duration) { r.spent[on] += d }
+// spend adds to the wall time that an activity has taken.
+func (r *run) spend(activity string, d time.Duration) { r.spent[activity] += d }
 
 // finish marks rows without figures and says what the instrument itself cost.
 func (r *run) finish() {
@@ -226,7 +225,7 @@ func (r *run) finish() {
 			r.observe(cs, Status{Finished: true})
 		}
 		for _, e := range r.live(cs) {
-			if cs.had[e.Row()] == 0 {
+			if cs.counts[e.Row()] == 0 {
 				r.rec.Row(e.Row()).Proof = record.ProofNotMeasured + "the budget was used up before"
 			}
 		}
@@ -235,7 +234,7 @@ func (r *run) finish() {
 	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
 	r.rec.Run.Elapsed = r.elapsed()
 	self.Duty = Duty(r.rec)
-	if r.before == 0 { // else what was spent before is not known
+	if r.before == 0 { // a resumed run does not know what it spent before
 		self.Spent = r.spent
 	}
 	r.rec.Run.Self = self
@@ -259,9 +258,8 @@ func Duty(rec *record.Record) float64 {
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-// save writes the record, which its file then holds whole, if that is due or must be. It takes
-// longer as the run grows: a run that is killed loses no more blocks than were measured in
-// savingRest times as long.
+// save writes the record if that is due, or if it must. Saving takes longer as the run grows, so
+// the next is due after savingRest times as long. A run that is killed loses the blocks since then.
 func (r *run) save(must bool) error {
 	if !r.rec.Run.Complete {
 		r.rec.Run.Elapsed = r.elapsed()
@@ -303,17 +301,19 @@ func (r *run) batchPatience(expected time.Duration) time.Duration {
 	return max(cmp.Or(r.conductor.BatchPatience, 30*time.Second), 50*expected)
 }
 
-// environment is that of an entry's worker.
+// environment is what an entry's worker is started with.
 func (r *run) environment(e *Entry) []string {
 	procs, debug := r.rec.Run.GOMAXPROCS, os.Getenv("GODEBUG")
 	environment := append([]string(nil), r.conductor.Environment...)
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
 		procs = world.Procs
-		// A service's heap has its size, a worker's has just been larger: what the runtime gives
-		// back of it must not be missing in the batches.
+		// A worker's heap has just been larger than what it needs now. The runtime must not give
+		// that memory back, as batches would have to fetch it again.
 		debug = strings.TrimPrefix(debug+",madvdontneed=0", ",")
-		// To collect before it is opened takes a fifth of a start.
-		gogc := map[bool]string{true: "off", false: strconv.Itoa(world.GOGC)}[e.Build == nil]
+		gogc := strconv.Itoa(world.GOGC)
+		if e.Build == nil {
+			gogc = "off" // until it is opened: collections before that take a fifth of a start
+		}
 		environment = append(environment, "GOGC="+gogc, "GODEBUG="+debug)
 	}
 	if e.Build != nil { // even if the world says otherwise

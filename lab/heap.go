@@ -10,19 +10,19 @@ import (
 	"postage/internal/proc"
 )
 
-// node is one of what lives in the heap of a process like a service's.
+// node is one of the small objects that live in a worker's heap.
 type node struct {
 	left, right *node
 	text        string
 	_           [2]int
 }
 
-// nodeBytes is what a node and its text take in the heap.
+// nodeBytes is how much heap a node and its text take.
 const nodeBytes = 48 + 24
 
 var live *node // what populate made
 
-// populate makes so many bytes of heap live: a tree of small nodes with pointers.
+// populate fills so many bytes of heap with a tree of small nodes, which stay alive.
 func populate(bytes int64) {
 	before := debug.SetGCPercent(-1)
 	live = tree(int(bytes / nodeBytes))
@@ -38,9 +38,9 @@ func tree(nodes int) *node {
 	return &node{left: tree(left), right: tree(nodes - 1 - left), text: string(make([]byte, 24))}
 }
 
-// Collect collects garbage, and allocates a part of what the heap has room for, so that a block's
-// first batch is anywhere in the cycle. Before that, as much as a cycle is allocated once: memory
-// takes a page fault the first time that a process uses it.
+// Collect collects garbage and then allocates a part of what the heap has room for, so that a
+// block's first batch begins anywhere in a collector's cycle. Before that it allocates as much as a
+// whole cycle, because memory takes a page fault the first time that a process uses it.
 func (w *worker) Collect(_ context.Context, part float64) error {
 	var m runtime.MemStats
 	percent := debug.SetGCPercent(-1)
@@ -53,7 +53,6 @@ func (w *worker) Collect(_ context.Context, part float64) error {
 	return nil
 }
 
-// allocate allocates so many bytes.
 func allocate(bytes float64) {
 	const piece, page = 32 << 10, 4 << 10
 	for left := int64(bytes); left > 0; left -= piece {
@@ -68,7 +67,7 @@ func allocate(bytes float64) {
 
 var garbage []byte // so that it is allocated on the heap
 
-// collections are those of the process so far.
+// collections is how many collections the process has ended.
 func collections() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(sample)
@@ -93,8 +92,8 @@ func collecting() bool {
 	}
 }
 
-// settle returns when the process's other goroutines have nothing more to do, or after some
-// milliseconds: what a batch made them do is part of what it costs.
+// settle waits until the process's other goroutines have nothing more to do, for at most some
+// milliseconds. What a batch made them do is part of its cost.
 func settle() {
 	for range 20 {
 		before, known := proc.CPUOfCode()

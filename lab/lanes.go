@@ -16,7 +16,7 @@ type Lanes struct {
 	taken []*hdrhistogram.Histogram // what operations took, in nanoseconds
 }
 
-// SlowestLatency is the longest latency that is told apart; longer ones count as it.
+// SlowestLatency is the longest latency that the histogram holds. Longer ones count as this one.
 const SlowestLatency = time.Minute
 
 // newHistogram keeps three digits of each latency. Keeping one costs about 15 ns.
@@ -69,7 +69,7 @@ func (l *Lanes) run(i int, left *atomic.Int64) error {
 	return nil
 }
 
-// Latencies returns those of all lanes, and forgets them.
+// Latencies returns the latencies of all lanes, and forgets them.
 func (l *Lanes) Latencies() *hdrhistogram.Histogram {
 	sum := newHistogram()
 	for _, taken := range l.taken {

@@ -16,8 +16,8 @@ import (
 	"postage/record"
 )
 
-// NewRecord is the record of a run that is about to begin: what the plan measures, on
-// what machine, with which modules. run holds what was asked for.
+// NewRecord is the record of a run that is about to begin: what the plan measures, on what machine,
+// with which modules. run holds what the user asked for.
 func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record {
 	run.Version = record.Version
 	run.Rounds = DefaultRounds
@@ -45,8 +45,8 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 	return rec
 }
 
-// inWorld reports whether an entry's quantity is its cost in the run's world. Another program has
-// a world of its own.
+// inWorld reports whether an entry's cost is measured in the run's world. A program in the worker's
+// place has a world of its own.
 func inWorld(e Entry) bool {
 	return cmp.Or(e.Case.Value, record.ValueCost) == record.ValueCost && e.Contender.Start == nil
 }
@@ -98,8 +98,8 @@ func Digest(name string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// programOf is the SHA-256 of the program that the entries run in, but for old ones; of those
-// of all programs, where there are several.
+// programOf is the SHA-256 of the program that the new code's entries run in. Where there are
+// several programs, it is the SHA-256 of all their sums.
 func programOf(entries []Entry) string {
 	var files []string
 	for i := range entries {
@@ -108,7 +108,7 @@ func programOf(entries []Entry) string {
 		}
 	}
 	if len(files) == 0 {
-		this, _ := os.Executable() // else no digest
+		this, _ := os.Executable() // without a name there is no digest
 		files = []string{this}
 	}
 	if len(files) == 1 {
@@ -139,12 +139,12 @@ func ModulesOf(info *debug.BuildInfo) map[string]string {
 	return modules
 }
 
-// Resume prepares a record that was not completed to be measured further, for the budget given on
-// top of the time that it has taken, and returns the entries of its rows. It refuses what would mix
-// figures of two machines or two builds. all are the entries that this program has.
+// Resume prepares an incomplete record to be measured further, for that budget beyond the time that
+// it has taken, and returns the entries of its rows. It refuses to mix figures of two machines or
+// two builds. all are the entries that this program has.
 func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time.Duration) ([]Entry, error) {
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
-		return nil, fmt.Errorf("resume: the record is of another machine (%s) than this (%s)", there, here)
+		return nil, fmt.Errorf("resume: the record is of another machine (%s), this is %s", there, here)
 	}
 	if rec.Machine.Go != machine.Go {
 		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)

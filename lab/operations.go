@@ -18,18 +18,17 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	return reply{N: n}, err
 }
 
-// mostWaited is how many times its CPU time a batch takes that waits.
+// mostWaited is the ratio of wall time to CPU time from which a batch counts as waiting.
 const mostWaited = 16
 
 const mostOperations = 1 << 30 // of a batch
 
-// fitting is the number of operations, at least so many, that take the target time where n took
-// elapsed.
+// fitting is the number of operations that take the target time, if n operations took elapsed.
 func fitting(n, least int, target, elapsed time.Duration) int {
 	return min(mostOperations, max(least, int(float64(n)*float64(target)/float64(elapsed))))
 }
 
-// leastOps is how many operations the instance's batches have at least.
+// leastOps is the fewest operations that the instance's batches may have.
 func leastOps(i Instance) int {
 	if s, ok := i.(Sized); ok {
 		return s.MinOps()
@@ -37,11 +36,11 @@ func leastOps(i Instance) int {
 	return 1
 }
 
-// calibrating is how many batches find out how many operations one should have.
+// calibrating is how many batches of one size calibrate runs.
 const calibrating = 5
 
-// calibrate finds the number of operations, at least so many, that take the target time. Contenders
-// are to have batches of about the same time: each begins with caches that others have used.
+// calibrate finds the number of operations that take the target time. Contenders must have batches
+// of about the same time, because each begins with caches that others have used.
 func calibrate(target time.Duration, least int, run func(n int) (*Batch, error)) (int, error) {
 	n, tries, fastest := least, 0, time.Duration(math.MaxInt64)
 	for n < mostOperations && tries < calibrating {

@@ -18,31 +18,29 @@ const (
 	// budget may bring it down to.
 	DefaultRounds = 16
 	fewestRounds  = 6
-	// leastRounds is what a block of long batches has at least.
+	// leastRounds is how many rounds a block of long batches has at least.
 	leastRounds = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
 	setUpEstimate = 80 * time.Millisecond
-	// setUpBatches is the same for cases whose batches are long: the proof and the warm-up
-	// are about as many.
+	// setUpBatches is the same in batches, for cases whose batches are long.
 	setUpBatches = 5
 )
 
 // looks are the numbers of blocks after which a case may be found done.
 var looks = []int{6, 8, 10, 14, 20, 28, 40, 56}
 
-// Plan is what a run will measure with its budget, as far as can be said before it: how
-// precise it gets shows as it goes on.
+// Plan is what a run will measure with its budget. How precise it gets shows as it goes on.
 type Plan struct {
-	Entries []Entry // of the cases that fit, all their rows
-	Left    []Entry // of the cases that do not
+	Entries []Entry // all rows of the cases that fit
+	Left    []Entry // all rows of the other cases
 }
 
 // All are the entries of all cases.
 func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Entries)], p.Left...) }
 
-// NewPlan fits the cases into the budget: they are left out from the end, but for one, until each
-// that is left can have the blocks that an interval needs.
+// NewPlan fits the cases into the budget. It leaves out cases from the end until each of the others
+// can have the blocks that an interval needs. It keeps at least one.
 func NewPlan(entries []Entry, budget time.Duration) Plan {
 	cases := byCase(entries)
 	kept, last := len(cases), goals[len(goals)-1]
@@ -58,12 +56,12 @@ func NewPlan(entries []Entry, budget time.Duration) Plan {
 	return Plan{Entries: slices.Concat(cases[:kept]...), Left: slices.Concat(cases[kept:]...)}
 }
 
-// estimated is what a block of so many rows takes, before the run knows better.
+// estimated is how long a block of so many rows takes, before the run knows better.
 func estimated(rows int, batch time.Duration, rounds int) time.Duration {
 	return time.Duration(rows) * (max(setUpEstimate, setUpBatches*batch) + time.Duration(rounds)*max(batchTarget, batch))
 }
 
-// estimatedOf is the same of a case's entries.
+// estimatedOf is how long a block of a case's entries takes, before the run knows better.
 func estimatedOf(rows []Entry, rounds int) time.Duration {
 	possible := 0
 	for i := range rows {

@@ -17,7 +17,7 @@ const (
 // noSuchRow begins the answer of a program that does not have the row that it is to open.
 const noSuchRow = "open: this program has no row"
 
-// unknownRequest begins that of a program that does not know what it is asked.
+// unknownRequest begins the answer of a program that does not know the request.
 const unknownRequest = "unknown request"
 
 type request struct {
@@ -37,13 +37,13 @@ type reply struct {
 	Instrument int                `json:"instrument,omitempty"`
 	// N answers calibrate: the operations of a batch.
 	N int `json:"n,omitempty"`
-	// Batch answers run, and More are batches that it ran until no collection was under way.
+	// Batch answers run. More are the batches that followed until no collection was under way.
 	Batch *Batch   `json:"batch,omitempty"`
 	More  []*Batch `json:"more,omitempty"`
 	// Latency answers close, where the contender keeps latencies: a base64 HDR
 	// histogram (V2, compressed) of the block's batches, in nanoseconds.
 	Latency string `json:"latency,omitempty"`
-	// Warnings answers close: what is to be told of the row.
+	// Warnings answers close: what a reader of the row must know.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

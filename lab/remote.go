@@ -11,7 +11,7 @@ import (
 	"postage/record"
 )
 
-// answerer is what a contender works in: a worker of this program, or another program.
+// answerer is the process of a contender: a worker of this program, or another program.
 type answerer interface {
 	ask(ctx context.Context, r request, patience time.Duration) (reply, error)
 	Kill()
@@ -45,14 +45,13 @@ func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (an
 	return answer, err
 }
 
-// growth is how much an operation of batches four times as long may take more or less than one
-// of the others.
+// growth is how much more or less an operation may take in batches four times as long.
 const growth = 1.5
 
-// mostLooks is how often that is looked for before it is said.
+// mostLooks is how often calibrate looks for growth before it warns.
 const mostLooks = 6
 
-// calibrate finds the number of operations, and whether what one takes depends on it.
+// calibrate finds the number of operations. It warns if what one operation takes depends on it.
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
 	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
 	if answer.N, err = calibrate(target, 1, run); err != nil {
@@ -68,8 +67,8 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 			return answer, nil // an operation takes so long that more of them are out of the question
 		}
 	}
-	// The least of some, by CPU time unless the batch waits, as the machine may do something else
-	// meanwhile. They take turns, as it may do so for a while.
+	// Compare the fastest of some batches of either size, by CPU time unless the batch waits: the
+	// machine may do something else meanwhile. The sizes take turns, as it may do so for a while.
 	one, four := math.Inf(1), math.Inf(1)
 	sizes := [...]struct {
 		n     int
@@ -103,7 +102,7 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 	return answer, nil
 }
 
-// warmPart is the part of a batch that each of the two of a warm-up is.
+// warmPart is how many times smaller than a batch each of a warm-up's two batches is.
 const warmPart = 4
 
 // warm runs two short batches that do not count, and collects garbage between them: what has just

@@ -10,14 +10,14 @@ import (
 
 // turns is what the schedule knows of a case. Nothing here starts a process or reads a clock.
 type turns struct {
-	rows      int           // that take part
-	batch     time.Duration // how long one is thought to take, before a block was measured
-	blocks    int           // of the row that has fewest
-	halfWidth float64       // of its widest interval, +Inf before there is one
+	rows      int           // how many take part
+	batch     time.Duration // the suite's estimate of how long a batch takes
+	blocks    int           // how many the row with fewest has
+	halfWidth float64       // of the widest interval, +Inf before there is one
 	done      bool
 	// What past blocks took, a row: one round, and everything else that every block does.
 	round, fixed []time.Duration
-	slower       float64 // than thought, as blocks of other cases were; 0 where none was measured
+	slower       float64 // how many times longer than estimated other cases' blocks took, 0 if unknown
 }
 
 // goal is what a run tries to give every case before it narrows the widest interval: blocks of at
@@ -30,8 +30,8 @@ type goal struct{ blocks, rounds int }
 // (docs/evidence/method.md, Rounds).
 var goals = []goal{{8, 8}, {7, 8}, {6, 8}, {5, 8}, {stats.MinBlocks, fewestRounds}}
 
-// scaled is how many rounds a block of the case has where others have so many: fewer where batches
-// take more than twice as long as they should, as those of operations that cannot be short do.
+// scaled is how many rounds a block of this case has where other cases have rounds. It has fewer if
+// its batches take more than twice the target time.
 func (t *turns) scaled(rounds int) int {
 	if t.batch > 2*batchTarget {
 		return max(min(rounds, leastRounds), int(time.Duration(rounds)*2*batchTarget/t.batch))
@@ -39,7 +39,7 @@ func (t *turns) scaled(rounds int) int {
 	return rounds
 }
 
-// takes is how long a block takes of so many rounds, scaled.
+// takes is how long a block of scaled(rounds) rounds takes.
 func (t *turns) takes(rounds int) time.Duration {
 	rounds = t.scaled(rounds)
 	if len(t.round) == 0 {
@@ -48,13 +48,13 @@ func (t *turns) takes(rounds int) time.Duration {
 	return time.Duration(t.rows) * (lower(t.fixed) + time.Duration(rounds)*lower(t.round))
 }
 
-// lower is the lower median: a block that met a hang says nothing of the next.
-func lower(of []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(of))[(len(of)-1)/2]
+// lower is the lower median: a block that met a hang does not make the next one long.
+func lower(times []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(times))[(len(times)-1)/2]
 }
 
-// foresee has cases without a block take as many times longer than thought as the fastest of the
-// others did, once two have had one: a single one may be slow by itself.
+// foresee sets how much slower than estimated cases without a block are: as much as the fastest of
+// the measured cases. It takes two measured cases, as a single one may be slow by itself.
 func foresee(cases []*turns) {
 	measured, slower := 0, math.Inf(1)
 	for _, t := range cases {
@@ -71,7 +71,7 @@ func foresee(cases []*turns) {
 	}
 }
 
-// missing is how long it takes until every case has so many blocks.
+// missing is how long it takes to give every case so many blocks.
 func missing(cases []*turns, blocks, rounds int) (all time.Duration) {
 	for _, t := range cases {
 		if !t.done {
@@ -81,8 +81,9 @@ func missing(cases []*turns, blocks, rounds int) (all time.Duration) {
 	return all
 }
 
-// inReach is the first goal that there is time for, with as many rounds as there is; the last one
-// if there is time for none. A tenth is kept for blocks that take longer than those before.
+// inReach is the first goal that the time is enough for, with as many rounds as fit. It is the last
+// goal if the time is enough for none. A tenth of the time is kept for blocks that take longer than
+// earlier ones.
 func inReach(cases []*turns, left time.Duration) goal {
 	for _, g := range goals {
 		for rounds := DefaultRounds; rounds >= g.rounds; rounds-- {
@@ -94,11 +95,14 @@ func inReach(cases []*turns, left time.Duration) goal {
 	return goals[len(goals)-1]
 }
 
-// next is the case that the next block goes to, and with how many rounds; nil where none is left
-// that there is time for, but for the first of all, which may take less than thought. Until all
-// cases have the blocks of the goal it is the one with fewest, so that a bad minute does not meet
-// one case alone, and of these the one that takes least. Then it is the one whose widest interval a
-// second narrows most.
+// next is the case that gets the next block, and how many rounds the block has.
+//
+//  1. While cases have fewer blocks than the goal, it is the case with fewest, so that a bad minute
+//     does not hit one case alone. Of several it is the one that takes least.
+//  2. Then it is the case whose widest interval a second narrows most.
+//
+// It is nil if the time is enough for no case. The very first block is measured even then, as it
+// may take less than estimated.
 func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 	g := inReach(cases, left)
 	nothing := left > 0 && !slices.ContainsFunc(cases, func(t *turns) bool { return len(t.round) > 0 })
@@ -128,7 +132,7 @@ func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 	return best, best.scaled(rounds)
 }
 
-// gain is by how much a second more narrows the case's widest interval.
+// gain is how much one more second narrows the case's widest interval.
 func (t *turns) gain() float64 {
 	if math.IsInf(t.halfWidth, 1) {
 		return 1 / t.takes(DefaultRounds).Seconds()
@@ -136,16 +140,17 @@ func (t *turns) gain() float64 {
 	return t.halfWidth * (1 - width(t.blocks+1)/width(t.blocks)) / max(1e-9, t.takes(DefaultRounds).Seconds())
 }
 
-// width is how wide an interval of so many blocks is beside others: about Student's t over the root
-// of their number.
+// width is the relative width of an interval of so many blocks: about Student's t over the root of
+// their number.
 func width(blocks int) float64 {
 	n := float64(blocks)
 	return (1.96 + 3/max(1, n-1)) / math.Sqrt(n)
 }
 
-// costliest is the case that should lose a row, as not all can have the blocks of an interval; nil
-// where they can, or where fewer rows are not enough: figures without an interval are better than
-// none. A case without a block loses none, as it is not known which of its rows will be missed.
+// costliest is the case that should lose a row because the time is not enough for an interval of
+// each row. It is nil if the time is enough, or if losing rows would not help: figures without an
+// interval are better than none. A case without a block loses no row, as nobody knows yet which is
+// missed least.
 func costliest(cases []*turns, left time.Duration) (most *turns) {
 	last := goals[len(goals)-1]
 	if missing(cases, last.blocks, last.rounds) <= left {

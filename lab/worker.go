@@ -47,11 +47,11 @@ func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io
 type worker struct {
 	suites   []Suite
 	instance Instance
-	// goroutines is their number before the contender was opened; others is too where batches wait
-	// for what more of them do, else 0.
+	// goroutines is their number before the contender was opened. others is the same number where
+	// batches wait for what the contender's goroutines still do, else 0.
 	goroutines, others int
-	value              record.Value // of the case
-	// instructions are counted where the machine does, else nil.
+	value              record.Value // the case's
+	// instructions is nil where the machine does not count them.
 	instructions *proc.Instructions
 }
 
@@ -94,7 +94,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	}
 	if r.GOGC > 0 {
 		debug.SetGCPercent(r.GOGC)
-		os.Setenv("GOGC", fmt.Sprint(r.GOGC)) // of its own children
+		os.Setenv("GOGC", fmt.Sprint(r.GOGC)) // for its own children
 	}
 	w.goroutines = runtime.NumGoroutine()
 	instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})
@@ -140,7 +140,7 @@ func (w *worker) close() (answer reply, err error) {
 	return answer, nil
 }
 
-// latencies takes what the contender has kept of latencies, nil if it keeps none.
+// latencies takes the contender's latencies, nil if it keeps none.
 func (w *worker) latencies() *hdrhistogram.Histogram {
 	if d, ok := w.instance.(Distributed); ok {
 		return d.Latencies()

@@ -28,13 +28,13 @@ func (r *Record) Waited() (share float64, ok bool) {
 	return float64(waited) / float64(max(1, wall)), wall > 0
 }
 
-// busyShare is the share of batches' time without a processor from which the machine counts as
-// busy: on a quiet one it is below a fiftieth.
+// busyShare is the share of time that batches wait for a processor, from which the machine counts
+// as busy. On a quiet machine they wait less than a fiftieth.
 const busyShare = 0.05
 
-// Busy reports whether the machine was busy with something else while the record was measured: by
-// how long batches waited, which a build just before the run does not change, as it does the load;
-// else by how the machine was found.
+// Busy reports whether the machine was busy with something else during the run. It goes by how long
+// batches waited for a processor; a build just before the run raises the load, but not that. If the
+// record does not say how long they waited, it goes by the machine's load before the run.
 func (r *Record) Busy() bool {
 	if waited, ok := r.Waited(); ok {
 		return waited > busyShare

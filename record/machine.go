@@ -23,7 +23,7 @@ type Machine struct {
 	Kernel      string `json:"kernel,omitempty"`
 	// Virtualised is the hypervisor, "none" on bare metal.
 	Virtualised string `json:"virtualised,omitempty"`
-	// Governor is that of the first processor's frequency: "performance", "powersave" …
+	// Governor sets the first processor's frequency: "performance", "powersave" …
 	Governor string `json:"governor,omitempty"`
 	Go       string `json:"go"`
 	// Load is the one-minute load average.

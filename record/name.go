@@ -55,7 +55,7 @@ func (k Keys) Join(separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// Settings are the keys and those of more that the name does not have.
+// Settings are the keys, and more's where the name does not have them.
 func (k Keys) Settings(more map[string]string) map[string]string {
 	settings := make(map[string]string, len(k)+len(more))
 	maps.Copy(settings, more)

@@ -34,8 +34,8 @@ func (e *SyntaxError) Error() string {
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// maxLine is the length in bytes of the longest line that a record may have: that of benchfmt's
-// reader, so that it can read all that we write.
+// maxLine is the length in bytes of the longest line that benchfmt's reader reads. A record has no
+// longer one.
 const maxLine = bufio.MaxScanTokenSize - 1
 
 // Parse reads a record. name is the file's, for messages. Errors in the text are
@@ -238,7 +238,7 @@ func (p *parser) measured(tag, body string) error {
 	return nil
 }
 
-// decode passes over fields that it does not know: an earlier instrument kept more.
+// decode ignores fields that it does not know, as an earlier instrument kept more.
 func (p *parser) decode(tag, body string, v any) error {
 	d := json.NewDecoder(strings.NewReader(body))
 	err := d.Decode(v)

@@ -34,8 +34,8 @@ import (
 // Version is the version of the file format.
 const Version = 1
 
-// Instrument is the number of what workers of now measure with: it changes when they begin, end or
-// count batches otherwise.
+// Instrument is the version of how workers measure. It changes when they begin, end or count
+// batches in another way.
 const Instrument = 4
 
 // DefaultSeed is the default seed of a run, so that runs are alike.
@@ -60,16 +60,16 @@ type Run struct {
 	// Precision is the half-width asked for, as a fraction: 0.01 is ±1%.
 	Precision float64       `json:"precision"`
 	Budget    time.Duration `json:"budget_ns"`
-	// World is what costs are of, nil where no row's quantity is its cost.
+	// World is the process that costs were measured in, nil where no row's quantity is its cost.
 	World *World `json:"world,omitempty"`
-	// Rounds is the number of rounds in a block, GOMAXPROCS that of workers whose quantity is wall
+	// Rounds is the number of rounds in a block. GOMAXPROCS is for workers whose quantity is wall
 	// time.
 	Rounds     int    `json:"rounds"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Commit     string `json:"commit,omitempty"`
-	// Program is the SHA-256 of the program that measured, in hexadecimal: of the first, where
-	// there is one a function layout, as many as Layouts; of all their sums, where a run has
-	// several programs.
+	// Program is the SHA-256 of the program that measured, in hexadecimal. Where it was built in
+	// several function layouts, whose number is Layouts, it is the first one's. Where a run has
+	// several programs, it is the SHA-256 of all their sums.
 	Program string `json:"program,omitempty"`
 	Layouts int    `json:"layouts,omitempty"`
 	// Modules are the versions of every Go module in the program, by path.
@@ -105,11 +105,10 @@ type Row struct {
 	Settings   map[string]string `json:"settings,omitempty"`
 	Properties map[string]string `json:"properties,omitempty"`
 	Checks     string            `json:"checks,omitempty"`
-	// Revision is the commit that the row's program was built from, if not the run's own; OldOf
-	// then names the row that it is the old version of.
+	// Revision is the commit of an old version's program. OldOf then names the new version's row.
 	Revision string `json:"revision,omitempty"`
 	OldOf    string `json:"old_of,omitempty"`
-	// Instrument is the number of what its workers measured with; 0 where another program did.
+	// Instrument is the version of how its workers measured, 0 where another program did.
 	Instrument int                `json:"instrument,omitempty"`
 	N          int                `json:"n,omitempty"` // operations a batch
 	Value      Value              `json:"value,omitempty"`
@@ -195,7 +194,7 @@ func (b *Block) Of(row string) *Series {
 	return nil
 }
 
-// Rounds is how many rounds the block had: a contender may have had more batches than one in each.
+// Rounds is how many rounds the block had. A contender may have more than one batch in a round.
 func (b *Block) Rounds() int {
 	fewest := 0
 	for i := range b.Series {
@@ -209,13 +208,14 @@ func (b *Block) Rounds() int {
 // NSPerOp returns the wall time of each batch divided by its n operations.
 func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
 
-// CPUNSPerOp is NSPerOp of the CPU time, without batches of which it is not known.
+// CPUNSPerOp returns the CPU time of each batch divided by its n operations. It leaves out batches
+// whose CPU time is not known.
 func (s *Series) CPUNSPerOp(n int) []float64 {
 	return slices.DeleteFunc(perOp(s.CPUNS, n), func(ns float64) bool { return ns == 0 })
 }
 
-// CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns; of the
-// wall time, where the CPU time of a batch is not known.
+// CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns. If the CPU
+// time of a batch is not known, it is wall time instead.
 func (s *Series) CostPerOp(n int) float64 {
 	times := s.WallNS
 	if len(s.CPUNS) == len(s.WallNS) && !slices.Contains(s.CPUNS, 0) {
@@ -257,7 +257,7 @@ func perOp(total []int64, n int) []float64 {
 // down as package testing does, so that a background goroutine that allocated once does not count.
 func (s *Series) AllocsPerOp(n int) int64 { return wholePerOp(s.Allocs, n) }
 
-// BytesPerOp is AllocsPerOp of the heap bytes.
+// BytesPerOp is the same for heap bytes.
 func (s *Series) BytesPerOp(n int) int64 { return wholePerOp(s.Bytes, n) }
 
 func wholePerOp(total []int64, n int) int64 {

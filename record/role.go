@@ -14,24 +14,24 @@ const (
 	RoleFloor     Role = "floor"   // does the least any contender could; never a recommendation
 )
 
-// Value is the quantity that a row is compared by. What the case is decides, never its data.
+// Value is the quantity that a row is compared by. The case decides it, never the data.
 type Value string
 
 const (
-	// ValueCost is of contenders alone in their process: the CPU time that the whole process spends
-	// on an operation, its goroutines and the collections of what it allocates included.
+	// ValueCost is for contenders alone in their process: the CPU time that the whole process
+	// spends on an operation, including its goroutines and collections.
 	ValueCost Value = "cost"
-	// ValueWall is of contenders that wait, for a server or for goroutines of their own: the mean
+	// ValueWall is for contenders that wait, for a server or for goroutines of their own: the mean
 	// over the rounds of the logarithms of wall time, against the other's in the same rounds.
 	ValueWall Value = "mean-wall"
 )
 
-// older are the values of records from before there were two.
+// older are the values in records of instruments below 4.
 var older = map[Value]Value{
 	"pieces": ValueCost, "half-cpu": ValueCost, "fast-cpu": ValueCost, "fast-wall": ValueWall, "": ValueWall,
 }
 
-// UnmarshalText reads a value, also as older records have it.
+// UnmarshalText reads a value. It also knows those of older records.
 func (v *Value) UnmarshalText(text []byte) error {
 	*v = Value(text)
 	if now, ok := older[*v]; ok {

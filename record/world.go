@@ -6,17 +6,17 @@ import (
 	"postage/internal/words"
 )
 
-// World is the process that costs are of: one like a service's.
+// World is the process that costs are measured in, which is like a service's.
 type World struct {
-	// LiveHeap is what lives in the worker's heap beside the contender, in bytes: a tree of small
-	// nodes with pointers. 0 is nothing, as in the programs of a user's own benchmarks.
+	// LiveHeap is how many bytes live in the worker's heap beside the contender: a tree of small
+	// nodes with pointers. It is 0 in a user's own benchmarks.
 	LiveHeap int64 `json:"live_heap"`
 	GOGC     int   `json:"gogc"`
 	// Procs is GOMAXPROCS.
 	Procs int `json:"procs"`
 }
 
-// DefaultWorld is the one that runs are of, if nothing else is asked for. With 16 MB alive, a byte
+// DefaultWorld is a run's world if the user sets none. With 16 MB alive, a byte
 // costs about as much to collect as with 1 GB: a collection costs in proportion to what lives, and
 // comes after as many bytes. One processor does all of a contender's work, its collections too, as
 // in a service whose processors are busy.
@@ -27,7 +27,7 @@ func (w *World) String() string {
 	return fmt.Sprintf("%s alive, GOGC=%d, %s", megabytes(w.LiveHeap), w.GOGC, words.Counted(w.Procs, "processor"))
 }
 
-// megabytes is a size as it was given: by powers of ten if it is a whole number of such megabytes.
+// megabytes writes a size as the user gave it: by powers of ten if it is a whole number of those.
 func megabytes(n int64) string {
 	mb, gb := int64(1<<20), int64(1<<30)
 	if n%1e6 == 0 {

@@ -64,16 +64,16 @@ func TestCountResumed(t *testing.T) {
 	if _, err := Valgrind(); err != nil {
 		t.Skip(err)
 	}
-	of := func(n float64) *verdict.Executed {
-		return &verdict.Executed{Instructions: n, Processes: []float64{n, n, n}}
+	of := func(n float64) *Executed {
+		return &Executed{Instructions: n, Processes: []float64{n, n, n}}
 	}
-	slower, hang := verdict.Counted{Case: "slower", Old: of(1000), New: of(1010)}, verdict.Counted{Case: "hang", Old: of(1000), New: of(1000), Failed: "hang"}
+	slower, hang := Counted{Case: "slower", Old: of(1000), New: of(1010)}, Counted{Case: "hang", Old: of(1000), New: of(1000), Failed: "hang"}
 	for _, want := range []verdict.Outcome{verdict.Passed, verdict.Regressed, verdict.Passed} {
 		limits := verdict.Thresholds{Instructions: 0.02}
 		if want == verdict.Regressed {
-			limits = verdict.CountThresholds()
+			limits = CountThresholds()
 		}
-		run := verdict.CountedRun{Rows: []verdict.Counted{slower}}
+		run := CountedRun{Rows: []Counted{slower}}
 		if err := new(Set).Count(t.Context(), limits, &run, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -81,8 +81,8 @@ func TestCountResumed(t *testing.T) {
 			t.Errorf("%+v, in all %s: want %s", slower, run.Outcome, want)
 		}
 	}
-	run := verdict.CountedRun{Rows: []verdict.Counted{hang}}
-	if err := new(Set).Count(t.Context(), verdict.CountThresholds(), &run, nil); err != nil || run.Rows[0].Outcome != "" || run.Outcome != verdict.Inconclusive {
+	run := CountedRun{Rows: []Counted{hang}}
+	if err := new(Set).Count(t.Context(), CountThresholds(), &run, nil); err != nil || run.Rows[0].Outcome != "" || run.Outcome != verdict.Inconclusive {
 		t.Errorf("what failed is %+v, %v", run, err)
 	}
 }

@@ -56,7 +56,7 @@ func Valgrind() (string, error) {
 // collector. Counts need no quiet machine: as many processes run at once as there are processors.
 // The run may have rows already, which are judged by these limits. done is called after each
 // benchmark that is added to them.
-func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *verdict.CountedRun, done func() error) error {
+func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *CountedRun, done func() error) error {
 	valgrind, err := Valgrind()
 	if err != nil {
 		return err
@@ -68,14 +68,14 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *verdict
 	}
 	run.Judge()
 	for _, name := range s.cases {
-		if slices.ContainsFunc(run.Rows, func(c verdict.Counted) bool { return c.Case == name }) {
+		if slices.ContainsFunc(run.Rows, func(c Counted) bool { return c.Case == name }) {
 			continue
 		}
-		of := s.pairs[name]
-		one := verdict.Counted{Case: name}
-		halves := []*half{&of.now}
-		if of.old.binary != nil {
-			halves = []*half{&of.old, &of.now}
+		both := s.pairs[name]
+		one := Counted{Case: name}
+		halves := []*half{&both.now}
+		if both.old.binary != nil {
+			halves = []*half{&both.old, &both.now}
 		}
 		err := countCase(ctx, valgrind, halves, limits, &one)
 		if ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *verdict
 
 // countCase counts the benchmark on one side or two, in more processes until its counts are known
 // well enough.
-func countCase(ctx context.Context, valgrind string, halves []*half, limits verdict.Thresholds, one *verdict.Counted) error {
+func countCase(ctx context.Context, valgrind string, halves []*half, limits verdict.Thresholds, one *Counted) error {
 	for _, h := range halves {
 		if h.of.Failed != "" {
 			return errors.New(h.of.Failed)
@@ -148,8 +148,8 @@ func countSome(ctx context.Context, valgrind string, halves []*half) ([]process,
 }
 
 // executed is what one of so many sides executed, whose processes took turns.
-func executed(all []process, side, sides int) *verdict.Executed {
-	e := &verdict.Executed{Functions: map[string]float64{}}
+func executed(all []process, side, sides int) *Executed {
+	e := &Executed{Functions: map[string]float64{}}
 	var allocs, bytes []float64
 	for i := side; i < len(all); i += sides {
 		p := &all[i]

@@ -47,8 +47,8 @@ func apart(packages []Package) []Package {
 }
 
 // Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
-// command in the source's folder. Of an old revision, those that it lacks are left out. It builds
-// nothing.
+// command in the source's folder. It leaves out packages that an old
+// revision lacks. It builds nothing.
 func Find(ctx context.Context, source *build.Source, patterns []string, old bool) ([]Package, error) {
 	all, err := goList(ctx, source, patterns, "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error")
 	var packages []Package

@@ -142,7 +142,7 @@ func bullet(d *report.Doc, mark, line string) {
 	d.Printf("%s %s\n", d.Paint(report.Yellow, mark), line)
 }
 
-// summary is what is said of all rows together.
+// summary says what all rows have in common.
 func (b *benchmarks) summary() []string {
 	if b.changes == nil || len(b.changes.Rows) == 0 {
 		return nil
@@ -177,13 +177,13 @@ func (b *benchmarks) warnings() []string {
 	if b.changes != nil && len(b.rec.Rows) > 0 {
 		lines = append(lines, b.changes.Warnings...)
 	}
-	of := map[string][]string{} // benchmarks by what is to be told of them
+	warned := map[string][]string{} // benchmarks by their warning
 	for i := range b.rec.Rows {
 		row := &b.rec.Rows[i]
 		if row.Role != record.RoleControl {
 			for _, w := range row.Warnings {
-				if !slices.Contains(of[w], benchmarkName(row.Case)) {
-					of[w] = append(of[w], benchmarkName(row.Case))
+				if !slices.Contains(warned[w], benchmarkName(row.Case)) {
+					warned[w] = append(warned[w], benchmarkName(row.Case))
 				}
 			}
 		}
@@ -195,8 +195,8 @@ func (b *benchmarks) warnings() []string {
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", benchmarkName(row.Case), row.Contender, row.Proof))
 		}
 	}
-	for _, w := range slices.Sorted(maps.Keys(of)) {
-		lines = append(lines, strings.Join(of[w], ", ")+": "+w)
+	for _, w := range slices.Sorted(maps.Keys(warned)) {
+		lines = append(lines, strings.Join(warned[w], ", ")+": "+w)
 	}
 	return lines
 }
@@ -232,8 +232,8 @@ func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 	return columns
 }
 
-// spread is by how much processes of one and the same program differ: the slowest over the fastest,
-// by the median of their batches.
+// spread is how much slower the slowest process is than the fastest of the same program, by the
+// median of their batches.
 func (b *benchmarks) spread(c *verdict.CaseResult) string {
 	var times []float64
 	for _, block := range b.rec.BlocksOf(c.Name) {
@@ -296,7 +296,7 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 	report.Table(d, columns, rows, func(_ *verdict.Change, text string) string { return show.Colored(d, text) })
 }
 
-// instructions reports whether those of any benchmark were counted.
+// instructions reports whether any benchmark's instructions were counted.
 func (b *benchmarks) instructions() bool {
 	return slices.ContainsFunc(b.cases, func(c *verdict.CaseResult) bool { return c.Baseline.InstructionsOp != nil })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // counted is a benchmark's line.
-type counted = *verdict.Counted
+type counted = *Counted
 
 func countColumns(shown []counted) []report.Column[counted] {
 	name := report.Texts("benchmark", func(c counted) string { return benchmarkName(c.Case) })
@@ -34,11 +34,11 @@ func countColumns(shown []counted) []report.Column[counted] {
 	}
 }
 
-var countedFunctions = []report.Column[verdict.CountedFunction]{
-	report.Texts("function", func(f verdict.CountedFunction) string { return f.Function }),
-	report.Figures("old instr/op", func(f verdict.CountedFunction) string { return report.Grouped(f.Old) }),
-	report.Figures("new instr/op", func(f verdict.CountedFunction) string { return report.Grouped(f.New) }),
-	report.Figures("moved", func(f verdict.CountedFunction) string {
+var countedFunctions = []report.Column[CountedFunction]{
+	report.Texts("function", func(f CountedFunction) string { return f.Function }),
+	report.Figures("old instr/op", func(f CountedFunction) string { return report.Grouped(f.Old) }),
+	report.Figures("new instr/op", func(f CountedFunction) string { return report.Grouped(f.New) }),
+	report.Figures("moved", func(f CountedFunction) string {
 		if f.New < f.Old {
 			return report.Grouped(f.New - f.Old)
 		}
@@ -47,10 +47,10 @@ var countedFunctions = []report.Column[verdict.CountedFunction]{
 }
 
 // published is a run with empty lists in place of none, as its JSON has them.
-func published(run *verdict.CountedRun) *verdict.CountedRun {
+func published(run *CountedRun) *CountedRun {
 	out := *run
 	out.Arguments, out.Notes = report.List(run.Arguments), report.List(run.Notes)
-	out.Rows = []verdict.Counted{}
+	out.Rows = []Counted{}
 	for _, c := range run.Rows {
 		c.Functions, c.Warnings = report.List(c.Functions), report.List(c.Warnings)
 		out.Rows = append(out.Rows, c)
@@ -58,8 +58,8 @@ func published(run *verdict.CountedRun) *verdict.CountedRun {
 	return &out
 }
 
-// PrintCounts writes counted benchmarks, and in which functions those that changed did.
-func PrintCounts(w io.Writer, run *verdict.CountedRun, form report.Form) error {
+// PrintCounts writes counted benchmarks, and the functions in which they changed.
+func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 	if form.JSON {
 		return report.WriteJSON(w, published(run))
 	}
@@ -108,6 +108,6 @@ func PrintCounts(w io.Writer, run *verdict.CountedRun, form report.Form) error {
 	d.Marked("not passed:", whys...)
 	d.Marked("not counted:", append(failed, run.Notes...)...)
 	d.Marked("warning:", warnings...)
-	d.Note(verdict.NotTime)
+	d.Note(notTime)
 	return d.Print(w)
 }

@@ -11,17 +11,17 @@ import (
 
 // A table of counts says nothing of time, shows what moved and in which functions, and fits.
 func TestCounts(t *testing.T) {
-	side := func(n float64) *verdict.Executed {
-		return &verdict.Executed{Instructions: n, Processes: []float64{n, n + 0.2, n - 0.2}, Functions: map[string]float64{"example.org/m.Work": n - 8, "other": 8}}
+	side := func(n float64) *bench.Executed {
+		return &bench.Executed{Instructions: n, Processes: []float64{n, n + 0.2, n - 0.2}, Functions: map[string]float64{"example.org/m.Work": n - 8, "other": 8}}
 	}
-	all := []verdict.Counted{
+	all := []bench.Counted{
 		{Case: "Bench/pkg=m/Works", Old: side(4513), New: side(4558)},
 		{Case: "Bench/pkg=m/Stays", Old: side(100), New: side(100)},
 		{Case: "Bench/pkg=m/Fails", Failed: "it skips"},
 	}
 	for i := range all {
 		if all[i].Failed == "" {
-			all[i].Judge(verdict.CountThresholds())
+			all[i].Judge(bench.CountThresholds())
 		}
 	}
 	const terminal = `benchmark  old instr/op  new instr/op  new/old    spread  may be  outcome
@@ -40,7 +40,7 @@ instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
 `
 	for want, form := range map[string]report.Form{terminal: {}, "<!-- postage bench -->\n### Instructions: regressed\n": {Markdown: true}, "\"instructions_op\": 4558,": {JSON: true}} {
 		var said strings.Builder
-		run := verdict.CountedRun{Rows: all, Notes: []string{"m New is new"}}
+		run := bench.CountedRun{Rows: all, Notes: []string{"m New is new"}}
 		run.Judge()
 		if err := bench.PrintCounts(&said, &run, form); err != nil {
 			t.Fatal(err)
@@ -53,8 +53,8 @@ instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
 
 // The sides are compared also where the first benchmark failed.
 func TestCountsBehindAFailedOne(t *testing.T) {
-	side := &verdict.Executed{Instructions: 100, Processes: []float64{100, 100}}
-	run := verdict.CountedRun{Rows: []verdict.Counted{{Case: "Bench/pkg=m/Fails", Failed: "it skips"}, {Case: "Bench/pkg=m/Stays", Old: side, New: side, Outcome: verdict.Passed}}}
+	side := &bench.Executed{Instructions: 100, Processes: []float64{100, 100}}
+	run := bench.CountedRun{Rows: []bench.Counted{{Case: "Bench/pkg=m/Fails", Failed: "it skips"}, {Case: "Bench/pkg=m/Stays", Old: side, New: side, Outcome: verdict.Passed}}}
 	var said strings.Builder
 	if err := bench.PrintCounts(&said, &run, report.Form{}); err != nil || !strings.Contains(said.String(), "old instr/op") || !strings.Contains(said.String(), "passed") {
 		t.Errorf("%v:\n%s", err, said.String())

@@ -117,7 +117,7 @@ func TestUnknownTesting(t *testing.T) {
 }
 
 // counted counts the benchmarks of a folder beside those that are committed.
-func (g *ground) counted() map[string]verdict.Counted {
+func (g *ground) counted() map[string]Counted {
 	g.Helper()
 	if _, err := exec.LookPath("valgrind"); err != nil && os.Getenv("CI") == "" {
 		g.Skip("valgrind is not installed")
@@ -126,11 +126,11 @@ func (g *ground) counted() map[string]verdict.Counted {
 	if err != nil {
 		g.Fatal(err)
 	}
-	var run verdict.CountedRun
-	if err := set.Count(g.Context(), verdict.CountThresholds(), &run, nil); err != nil {
+	var run CountedRun
+	if err := set.Count(g.Context(), CountThresholds(), &run, nil); err != nil {
 		g.Fatal(err)
 	}
-	by := map[string]verdict.Counted{}
+	by := map[string]Counted{}
 	for _, c := range run.Rows {
 		by[strings.TrimPrefix(c.Case, "Bench/pkg=m/")] = c
 		if c.Failed != "" {

@@ -22,7 +22,7 @@ type Target struct {
 	Flags   []string // those of go build: "-tags=…", "-pgo=…", "-ldflags=…"
 }
 
-// Layouts builds the target in so many function layouts, those of the linker's seeds 1, 2, 3 …, and
+// Layouts builds the target in so many function layouts, with the linker's seeds 1, 2, 3 …, and
 // returns the programs' files, which stay until Close at least. The same seeds are other layouts in
 // other code. With one layout it is the one that the linker gives it without being told, and so it
 // is in a Go release before 1.22, whose linker knows no other.

@@ -12,11 +12,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// cacheBytes is how much the cache may hold besides what is in use.
+// cacheBytes is how much the cache may hold, without folders in use.
 const cacheBytes = 4 << 30
 
-// CacheFolder is where what is built is kept: with the user's other caches or, without a home, in
-// that of the go command.
+// CacheFolder keeps what is built: with the user's other caches or, without a home, in the go
+// command's cache.
 func CacheFolder(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

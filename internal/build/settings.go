@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// addFlag adds a flag of go build to those of GOFLAGS. Like all settings of a source it is called
-// before anything is built.
+// addFlag adds a flag of go build to GOFLAGS. Like all settings of a source, it is called before
+// anything is built.
 func (s *Source) addFlag(ctx context.Context, flag string) error {
 	flags, err := s.output(ctx, "", nil, "go", "env", "GOFLAGS")
 	if strings.Contains(flag, " ") {

@@ -20,8 +20,8 @@ type Variation struct {
 	// Name is an environment variable ("GOGC"), a flag of go build ("-pgo"), or "" for the code
 	// itself.
 	Name string
-	// Values are one a side, the first of which is the old one; none for one side alone. For code a
-	// value is a revision, "" for the working tree.
+	// Values has a value for each side, the old side's first; none where there is one side. For
+	// code a value is a revision, "" for the working tree.
 	Values []string
 }
 
@@ -47,7 +47,7 @@ func ParseVariation(text string) (v Variation, err error) {
 	return v, nil
 }
 
-// label is what one side sets, for code its revision.
+// label is what one side sets: "GOGC=400", or a revision.
 func (v *Variation) label(value string) string {
 	if v.Name == "" {
 		return value
@@ -64,8 +64,8 @@ type Side struct {
 	Name        string   // what it is called, "" for its commit
 	Revision    string   // what its commit was asked for by, "" for the working tree
 	Environment []string // of its processes, beside this one's
-	// Versions are those of the modules that it is built from, by path, and of "go"; nil until they
-	// are known.
+	// Versions are the versions of its modules, by path, and of "go". It is nil until they are
+	// known.
 	Versions map[string]string
 	wrap     func(error) error
 }
@@ -78,7 +78,7 @@ func (s *Side) Label() string {
 	return s.Name
 }
 
-// Wrap says that an error is of this side, and what to do if the go command lacks a newer Go.
+// Wrap says that this side has the error, and what to do if the go command lacks a newer Go.
 func (s *Side) Wrap(err error) error { return s.wrap(err) }
 
 // Build builds the target in so many function layouts, see [Source.Layouts]. A worker is one of the
@@ -225,7 +225,7 @@ func (s *Sides) Told() (lines []string) {
 // newerGo matches what the go command says if a module wants a newer Go than there is.
 var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+) \(running|go: download go([0-9.a-z]*[0-9a-z])`)
 
-// wrap says of which side an error is, and what to do if the go command lacks a newer Go.
+// wrap says which side has the error, and what to do if the go command lacks a newer Go.
 func (v *Variation) wrap(value string, err error) error {
 	m, named := newerGo.FindStringSubmatch(err.Error()), v.Name == "GOTOOLCHAIN"
 	text := err.Error()

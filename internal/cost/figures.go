@@ -15,8 +15,8 @@ type Figures struct {
 	// Spoken is a case as a person says it, in some 20 characters: "an order, decoded"; "" for one
 	// that is shown by its name. Optional.
 	Spoken func(caseName string) string
-	// PerMillion has a terminal say what a million messages cost: they are the user's. A page says
-	// it of all messages.
+	// PerMillion has a terminal say what a million messages cost, because they are the user's own.
+	// A page says it for all messages.
 	PerMillion bool
 	// Says returns the sentences that go before everything else on a case, none where the record
 	// has too little for one. Optional.

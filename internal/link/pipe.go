@@ -111,7 +111,7 @@ func (p *pipe) next() (time.Duration, bool) {
 // arrive takes the next packet out.
 func (p *pipe) arrive() parcel {
 	a := p.waiting[p.first]
-	if p.departed == p.first { // its time has come, and with it that of leaving
+	if p.departed == p.first { // a packet that arrives has left the queue
 		p.queued -= len(a.data)
 		p.departed++
 	}

@@ -69,7 +69,7 @@ func inheritedCounter(kind uint32, config uint64) (*os.File, error) {
 	return os.NewFile(uintptr(file), "instructions"), nil
 }
 
-// attributes are those of a counter that threads inherit from the one that starts them.
+// attributes describe a counter that threads inherit from the thread that starts them.
 func attributes(kind uint32, config uint64) *unix.PerfEventAttr {
 	attr := unix.PerfEventAttr{
 		Type: kind, Config: config,

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Holm returns the p-values adjusted for there being so many of them: to reject those that are at
-// most alpha after it bounds the probability of one false rejection or more by alpha, whatever the
-// dependence among them. Their order stays; p is left as it is.
+// Holm returns the p-values, in their order, adjusted for their number. A caller who rejects each
+// that is at most alpha makes any false rejection with a probability of at most alpha, whatever the
+// dependence among them. p does not change.
 //
 // Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
 // Journal of Statistics 6 (1979).

@@ -13,8 +13,8 @@ import (
 // of programs with the same function layout. Only the groups' means vary independently.
 type Grouped [][]float64
 
-// means are the groups' means, and the standard deviation of the groups' offsets, beyond what the
-// differences within groups explain; 0 if no group has two.
+// means are the groups' means. spread is the standard deviation of the groups' offsets, without
+// what the differences within groups explain. It is 0 if no group has two differences.
 //
 // Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
 func (g Grouped) means() (means []float64, spread float64) {
@@ -39,10 +39,10 @@ func Ungrouped(differences []float64) Grouped {
 	return slices.Collect(slices.Chunk(differences, 1))
 }
 
-// Moderated compares many rows at once: each with the mean of its groups and Student's test, whose
-// variance is shrunk towards that of all rows, by how much the rows' variances differ beyond
-// chance. Few groups then do not make a variance small, or large, by chance alone. level is that of
-// Shift.Seen, two-sided, and one that of Shift.SeenOne.
+// Moderated compares many rows at once: each by the mean of its groups and Student's test. The less
+// the rows' variances differ beyond chance, the more the test moves each towards the variance of
+// all rows. A row with few groups then has no small or large variance by chance alone. Shift.Seen
+// is for the two-sided level, Shift.SeenOne for the level one.
 //
 // Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression
 // in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
@@ -51,7 +51,7 @@ func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []fl
 	// A variance of 0 is one that was rounded away: a millionth part.
 	const least = 1e-12
 	type row struct{ n, mean, variance float64 }
-	var of []row
+	var summaries []row
 	var logs, degrees []float64
 	for _, g := range rows {
 		means, spread := g.means()
@@ -63,10 +63,10 @@ func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []fl
 			r.variance = max(least, stats.Variance(means))
 			logs, degrees = append(logs, math.Log(r.variance)), append(degrees, r.n-1)
 		}
-		of, spreads = append(of, r), append(spreads, spread)
+		summaries, spreads = append(summaries, r), append(spreads, spread)
 	}
 	prior, variance := shrunkTo(logs, degrees)
-	for _, r := range of {
+	for _, r := range summaries {
 		s := Shift{Value: r.mean, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
 		if own := r.n - 1; own >= 1 {
 			student := stats.TDist{V: min(own+prior, 1e4)}
@@ -86,9 +86,8 @@ func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []fl
 	return shifts, spreads
 }
 
-// shrunkTo is the variance that rows' variances are shrunk to, and the degrees of freedom that it
-// counts for, from the logarithms of theirs and their degrees of freedom. It counts for none where
-// there are too few rows to tell.
+// shrunkTo finds the variance that rows' variances move towards, and the degrees of freedom that it
+// counts for. logs are the logarithms of the rows' variances. With too few rows it counts for none.
 func shrunkTo(logs, degrees []float64) (prior, variance float64) {
 	const fewest, most = 3, 1e4
 	if len(logs) < fewest {

@@ -2,13 +2,13 @@ package stats
 
 import "slices"
 
-// Paired returns by how much differences lie above 0. Each is of two values that belong together:
-// block values of two programs in one run. level is that of Shift.Seen, two-sided.
+// Paired returns how far differences lie above 0. Each is the difference of two values that belong
+// together: block values of two programs in one run. Shift.Seen is for the two-sided level.
 //
-// Below ten differences it is Student's, and assumes that they are normal. From there estimate and
-// interval are those of Hodges and Lehmann and Wilcoxon's signed rank, which assume that they are
-// symmetric about the shift, and nothing more; exact for values without ties, which count against a
-// shift.
+// Below ten differences it is Student's test, which assumes that they are normal. From ten on it is
+// the estimate of Hodges and Lehmann, with Wilcoxon's signed rank. They only assume that the
+// differences are symmetric about the shift. The interval is exact for values without ties. Ties
+// count against a shift.
 //
 // Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.1 to 3.3; Hodges and
 // Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34

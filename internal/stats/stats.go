@@ -24,10 +24,10 @@ import (
 // even, NaN for no values. x is left as it is.
 func Median(x []float64) float64 { return stats.Sample{Xs: x}.Quantile(0.5) }
 
-// MeanBlockValue is a block's value of a contender against another, of those that wait for another
-// process, whose slow and fast batches are both part of the work: the mean over the rounds of
-// ln(t/base), where t[i] and base[i] are the times per operation, in any one unit, of the two
-// batches of round i. It panics if the two differ in length.
+// MeanBlockValue is the block value of a contender that waits for another process, whose slow and
+// fast batches are both part of the work. It is the mean over the rounds of ln(t/base), where t[i]
+// and base[i] are the times per operation, in one unit, of the two batches of round i. It panics if
+// the two differ in length.
 func MeanBlockValue(t, base []float64) float64 {
 	if len(t) != len(base) {
 		panic("stats: unpaired rounds")
@@ -52,8 +52,8 @@ func walsh(x []float64) []float64 {
 	return w
 }
 
-// MinBlocks is how many block values an interval takes. Student's t of three degrees of freedom is
-// 3.2 where that of many is 2; with fewer blocks the interval would say little.
+// MinBlocks is how many block values an interval takes. Student's t is 3.2 with three degrees of
+// freedom and 2 with many. With fewer blocks the interval would say little.
 const MinBlocks = 4
 
 // signedRank returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's signed-rank statistic of

@@ -8,8 +8,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Shift is by how much the values of one sample lie above those of another: blocks of
-// two runs, or of two programs that took turns in one (see [Paired]).
+// Shift is how far the values of one sample lie above another's: blocks of two runs, or of two
+// programs that took turns in one run (see [Paired]).
 type Shift struct {
 	// Value is the Hodges-Lehmann estimate; of samples that are not paired, the median of
 	// all differences y - x.
@@ -17,19 +17,19 @@ type Shift struct {
 	// Low and High bound the exact interval of 95% or a little more; infinite where the
 	// samples are too small for one.
 	Low, High float64
-	// P is the two-sided p-value of the exact test of no shift: that of Mann and Whitney,
-	// or of paired samples Wilcoxon's signed-rank test.
+	// P is the two-sided p-value of the exact test of no shift: Mann and Whitney's, or for paired
+	// samples Wilcoxon's signed-rank test.
 	P float64
-	// Seen is by how much the estimate would have to be above 0, with differences
-	// spread as they are, for the test to reject at the level that was asked for; +Inf
-	// where samples of these sizes cannot reject at that level.
+	// Seen is how far above 0 the estimate would have to be for the test to reject at the caller's
+	// level, with the same spread. It is +Inf if samples of these sizes cannot reject at that
+	// level.
 	Seen float64
 	// SeenOne is the same at the level of a row that is compared by itself, of [Moderated].
 	SeenOne float64
 }
 
-// Unpaired returns by how much y lies above x, samples of two runs. level is that of Shift.Seen,
-// two-sided.
+// Unpaired returns how far y lies above x, samples of two runs. Shift.Seen is for the two-sided
+// level.
 //
 // It assumes that the two distributions differ only by the shift, and nothing about their shape. It
 // is exact for values without ties; tied pairs count against a shift.
@@ -52,7 +52,7 @@ func mannWhitney(m, n int) func(u int) float64 {
 	return func(u int) float64 { return stats.UDist{N1: m, N2: n}.CDF(float64(u)) }
 }
 
-// shift is by how much differences, or averages of pairs of them, lie above 0. They are in
+// shift is how far differences, or averages of pairs of them, lie above 0. They are in
 // ascending order; cumulative is the distribution of how many lie on one side of their shift.
 func shift(sorted []float64, cumulative func(int) float64, level float64) Shift {
 	s := Shift{Value: Median(sorted), Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1)}

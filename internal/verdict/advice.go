@@ -11,16 +11,16 @@ import (
 // Advice is the best bet for a case. The estimates alone decide what it is; intervals say how sure
 // that is.
 type Advice struct {
-	// Use has the lowest estimate of the ways that depart from no standard.
+	// Use is the cheapest way that departs from no standard, by the estimates.
 	Use *Result
 	// Instead is what Use is compared with: the baseline; if Use is the baseline, the next best;
 	// nil if there is no other.
 	Instead *Result
-	// Saves is the cost of Instead as a multiple of that of Use. Its upper bound is infinite with
-	// too few blocks.
+	// Saves is Instead's cost as a multiple of Use's. Its upper bound is infinite with too few
+	// blocks.
 	Saves Interval
-	// Sure is the share of resamples of the blocks in which Use is the cheapest, but no more than
-	// the blocks could say if they all agreed; NaN with fewer than two.
+	// Sure is the share of resamples of the blocks in which Use is the cheapest. It is at most 1 -
+	// 2^-n with n blocks, and NaN with fewer than two.
 	Sure float64
 	// Also are the ways that cannot be told from Use, the nearest first.
 	Also []*Result
@@ -28,15 +28,15 @@ type Advice struct {
 	Departing *Result
 }
 
-// Advise gives the advice for a case; nil where there is no choice: without figures of the baseline
-// or of anything beside it, or if all depart from a standard.
+// Advise gives the advice for a case. It is nil where there is no choice: the baseline has no
+// figures, nothing else has, or all ways depart from a standard.
 func Advise(c *CaseResult) *Advice {
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}
 	a := &Advice{}
-	var ways []*Result           // that depart from no standard, the cheapest first
-	for _, r := range c.Ways() { // the cheapest first
+	var ways []*Result // the ways that depart from no standard, the cheapest first
+	for _, r := range c.Ways() {
 		switch {
 		case r != c.Baseline && (r.Ratio == nil || math.IsNaN(r.Ratio.Value)):
 		case r.Row.Properties[record.Departs] == "":
@@ -72,16 +72,15 @@ const resamples = 1000
 // cheapest is the share of resamples of the case's blocks, drawn with replacement, in which the
 // first of the ways is the cheapest by the mean of its block values. A way may have sat out blocks.
 //
-// Resamples of few blocks differ too little: of two that agree, all do. One of two equal ways is
-// the cheaper in all of n blocks by chance once in 2^n, as in a sign test: so the share is at most
-// 1 - 2^-n.
+// The share is at most 1 - 2^-n, because resamples of few blocks differ too little. As in a sign
+// test, one of two equal ways is the cheaper in all of n blocks by chance once in 2^n.
 func (c *CaseResult) cheapest(ways []*Result) float64 {
 	values := make([][]float64, len(ways)) // by block, NaN where there is none
 	for i, r := range ways {
 		values[i] = slices.Repeat([]float64{math.NaN()}, c.Blocks)
-		p := c.figured.pair(r.Row, c.Baseline.Row)
+		p := c.pair(r.Row, c.Baseline.Row)
 		for j, v := range p.values() {
-			values[i][p.at[j]] = v
+			values[i][p.numbers[j]] = v
 		}
 	}
 	n := len(c.BlockValues(ways[0], c.Baseline))
@@ -108,11 +107,10 @@ func (c *CaseResult) cheapest(ways []*Result) float64 {
 	return min(float64(wins)/resamples, 1-math.Exp2(-float64(n)))
 }
 
-// meanAt is the mean of the values at these places, but for those that are no numbers; NaN if none
-// is.
-func meanAt(values []float64, at []int) float64 {
+// meanAt is the mean of the finite values at these places, NaN if there is none.
+func meanAt(values []float64, places []int) float64 {
 	sum, n := 0.0, 0
-	for _, i := range at {
+	for _, i := range places {
 		if v := values[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
 			sum, n = sum+v, n+1
 		}

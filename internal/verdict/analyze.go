@@ -20,41 +20,41 @@ type Analysis struct {
 	Warnings []string
 }
 
-// CaseResult is what a record says of a case.
+// CaseResult is the figures of a case.
 type CaseResult struct {
 	Name     string
-	Record   *record.Record // that it is of
+	Record   *record.Record
 	Blocks   int
 	Baseline *Result
 	Control  *Result
-	// Rows are all its rows, the control included, the fastest first, those without figures last.
-	Rows    []*Result
-	figured *figured
+	// Rows are all its rows, the control included. The fastest is first, rows without figures are
+	// last.
+	Rows   []*Result
+	blocks []*record.Block
 }
 
-// BlockValues are the logarithms of a row's quantity as a multiple of another's of the case, one
-// for each of the blocks that have both: of costs, or of wall time.
+// BlockValues are the logarithms of a row's cost, or wall time, as a multiple of another row's.
+// There is one for each block that has both rows.
 func (c *CaseResult) BlockValues(r, base *Result) []float64 {
-	return c.figured.pair(r.Row, base.Row).values()
+	return c.pair(r.Row, base.Row).values()
 }
 
-// Compare is a row compared with another of the case; nil where no block has both.
+// Compare compares a row with another of the case. It is nil if no block has both.
 func (c *CaseResult) Compare(r, base *Result) *Comparison {
-	p := c.figured.pair(r.Row, base.Row)
+	p := c.pair(r.Row, base.Row)
 	if len(p.series) == 0 {
 		return nil
 	}
 	return new(Compare(p.values()))
 }
 
-// Result is what a record says of a row. Without proof there are no figures: all pointers are nil.
+// Result is the figures of a row. Without proof there are none: all pointers are nil.
 type Result struct {
 	Row     *record.Row
 	Blocks  int
 	Batches int
-	// NSOp is what an operation costs, in ns: the row's quantity, which its ratio, its verdict and
-	// its multiple of the floor are of. It is the CPU time of the whole process, or wall time where
-	// the row waits for a server.
+	// NSOp is what an operation costs, in ns. Ratio, verdict and FloorRatio compare this quantity.
+	// It is the CPU time of the whole process, or wall time where the row waits for a server.
 	NSOp *Interval
 	// WallOp is the wall time of an operation, the median over the blocks.
 	WallOp *Interval
@@ -65,13 +65,13 @@ type Result struct {
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
 	Wall *Comparison
-	// FloorRatio is the row's quantity as a multiple of that of its floor: its own, if it
-	// names one, else its case's fastest.
+	// FloorRatio is the row's quantity as a multiple of its floor's. The floor is the one that the
+	// row names, else the case's fastest.
 	FloorRatio *Interval
 	BytesOp    *int64
 	AllocsOp   *int64
-	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
-	// not count them.
+	// InstructionsOp are the instructions of the contender's process in user mode, nil where the
+	// machine does not count them.
 	InstructionsOp *Interval
 	// Metrics are the row's other figures, by unit.
 	Metrics map[string]float64
@@ -86,16 +86,21 @@ func Analyze(rec *record.Record) *Analysis {
 	for _, name := range rec.Cases() {
 		c := AnalyzeCase(rec, name)
 		a.Cases = append(a.Cases, c)
-		a.Warnings = append(a.Warnings, slices.DeleteFunc([]string{c.doubt(), c.disagreement()}, func(w string) bool { return w == "" })...)
+		for _, warning := range []string{c.doubt(), c.disagreement()} {
+			if warning != "" {
+				a.Warnings = append(a.Warnings, warning)
+			}
+		}
 	}
 	return a
 }
 
-// olderInstrument is a warning if the record was made by an earlier instrument than that of now.
+// olderInstrument is a warning if an earlier instrument measured the record.
 func olderInstrument(rec *record.Record) string {
 	for i := range rec.Rows {
 		if r := &rec.Rows[i]; r.OK() && r.Value == record.ValueCost && r.Instrument < record.Instrument {
-			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are shown as sums of the batches that it kept, which are few: measure again", r.Instrument, record.Instrument)
+			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are shown as sums of the batches that it kept, which are few: measure again",
+				r.Instrument, record.Instrument)
 		}
 	}
 	return ""
@@ -103,10 +108,14 @@ func olderInstrument(rec *record.Record) string {
 
 // AnalyzeCase is Analyze of one case.
 func AnalyzeCase(rec *record.Record, name string) *CaseResult {
-	f := newFigured(rec, name)
-	c := &CaseResult{Name: name, Record: rec, Blocks: len(f.blocks), figured: f}
-	for _, row := range f.rows {
-		result := f.figures(row)
+	c := &CaseResult{Name: name, Record: rec, blocks: rec.BlocksOf(name)}
+	c.Blocks = len(c.blocks)
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		if row.Case != name {
+			continue
+		}
+		result := c.figures(row)
 		c.Rows = append(c.Rows, result)
 		switch row.Role {
 		case record.RoleBaseline:
@@ -122,10 +131,10 @@ func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 		case result == c.Baseline:
 			result.Verdict = Same
 		case c.Baseline != nil && c.Baseline.NSOp != nil:
-			c.compare(f, result, Margin(rec.Run.Precision))
+			c.compare(result, Margin(rec.Run.Precision))
 		}
 	}
-	c.floors(f)
+	c.floors()
 	sort.SliceStable(c.Rows, func(i, j int) bool {
 		a, b := c.Rows[i], c.Rows[j]
 		if a.NSOp == nil || b.NSOp == nil {
@@ -136,10 +145,10 @@ func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 	return c
 }
 
-// compare finds a row's ratio to the baseline and its verdict, and makes the row's figure the
-// baseline's times the ratio: the table's columns agree.
-func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
-	p := f.pair(result.Row, c.Baseline.Row)
+// compare finds a row's ratio to the baseline and its verdict. It sets the row's figure to the
+// baseline's times the ratio, so that the columns of a table agree.
+func (c *CaseResult) compare(result *Result, margin float64) {
+	p := c.pair(result.Row, c.Baseline.Row)
 	ratio := Compare(p.values())
 	ratio.To = c.Baseline.Row.Contender
 	result.Ratio, result.Verdict = &ratio, Decide(ratio, margin)
@@ -150,15 +159,15 @@ func (c *CaseResult) compare(f *figured, result *Result, margin float64) {
 	if result.Row.Value != record.ValueCost {
 		return
 	}
-	if apart := f.waits(result.Row) / f.waits(c.Baseline.Row); apart < 1/wallApart || apart > wallApart {
+	if waits := c.wallPerCPU(result.Row) / c.wallPerCPU(c.Baseline.Row); waits < 1/wallDiffers || waits > wallDiffers {
 		result.Wall = new(Compare(p.walls()))
 		result.Wall.To = ratio.To
 	}
 }
 
-// floors finds the rows' multiples of their floors: the quotients of the figures, with the
-// intervals of paired blocks.
-func (c *CaseResult) floors(f *figured) {
+// floors finds the rows' multiples of their floors. The value is the quotient of the two figures,
+// the interval comes from the paired blocks.
+func (c *CaseResult) floors() {
 	var fastest *Result
 	for _, r := range c.Rows {
 		if r.Row.Role == record.RoleFloor && r.NSOp != nil && (fastest == nil || r.NSOp.Value < fastest.NSOp.Value) {
@@ -173,24 +182,23 @@ func (c *CaseResult) floors(f *figured) {
 		if r.NSOp == nil || floor == nil || floor.NSOp == nil {
 			continue
 		}
-		p := f.pair(r.Row, floor.Row)
+		p := c.pair(r.Row, floor.Row)
 		r.FloorRatio = Compare(p.values()).to(r.NSOp.Value / floor.NSOp.Value)
 	}
 }
 
-// Stage is the stage that the case is of.
 func (c *CaseResult) Stage() string { return c.Rows[0].Row.Stage }
 
-// Ways are the contenders that a user can choose from: without floors, the control and those of
-// another revision.
+// Ways are the contenders that a user can choose from: no floors, no control, no rows of another
+// revision.
 func (c *CaseResult) Ways() []*Result {
 	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *Result) bool {
 		return r.Row.Role == record.RoleControl || r.Row.Role == record.RoleFloor || r.Row.OldOf != ""
 	})
 }
 
-// Unmeasured is why no row of the case was measured, if all that are possible have the same reason;
-// else "".
+// Unmeasured is why no row of the case was measured. It is "" if a row was measured, or if the rows
+// that are possible have different reasons.
 func (c *CaseResult) Unmeasured() string {
 	var why record.Proof
 	for _, r := range c.Rows {
@@ -213,7 +221,7 @@ func (r *Result) Reason() string {
 	return string(r.Row.Proof)
 }
 
-// Of returns the result of a contender, nil if the case has none of that name.
+// Of returns the result of a contender, nil if the case does not have it.
 func (c *CaseResult) Of(contender string) *Result {
 	return c.find(func(r *record.Row) bool { return r.Contender == contender })
 }
@@ -229,11 +237,11 @@ func (c *CaseResult) find(is func(*record.Row) bool) *Result {
 // asked for, at most 1%.
 func Margin(precision float64) float64 { return min(precision, 0.01) }
 
-// figures are what the blocks say of a row by itself.
-func (f *figured) figures(row *record.Row) *Result {
+// figures are a row's figures, without a comparison.
+func (c *CaseResult) figures(row *record.Row) *Result {
 	result := &Result{Row: row}
 	var series []*record.Series
-	for _, block := range f.blocks {
+	for _, block := range c.blocks {
 		if s := block.Of(row.Name); s != nil {
 			series = append(series, s)
 			result.Batches += len(s.WallNS)
@@ -243,9 +251,9 @@ func (f *figured) figures(row *record.Row) *Result {
 	if !row.OK() || len(series) == 0 {
 		return result
 	}
-	each := func(of func(*record.Series) float64) (values []float64) {
+	each := func(figure func(*record.Series) float64) (values []float64) {
 		for _, s := range series {
-			values = append(values, of(s))
+			values = append(values, figure(s))
 		}
 		return values
 	}
@@ -277,7 +285,7 @@ func (f *figured) figures(row *record.Row) *Result {
 	return result
 }
 
-// latencies adds the percentiles of the latencies that the row has kept.
+// latencies adds the percentiles of the row's latencies.
 func (r *Result) latencies(series []*record.Series) {
 	var all *hdrhistogram.Histogram
 	for _, s := range series {
@@ -289,14 +297,15 @@ func (r *Result) latencies(series []*record.Series) {
 			all.Merge(h)
 		}
 	}
+	if all == nil {
+		return
+	}
 	for unit, percentile := range percentiles {
-		if all != nil {
-			r.Metrics[unit] = float64(all.ValueAtPercentile(percentile))
-		}
+		r.Metrics[unit] = float64(all.ValueAtPercentile(percentile))
 	}
 }
 
-// Located is where the values of blocks lie.
+// Located estimates the location of the blocks' values, with its interval.
 func Located(values []float64) *Interval {
 	s := stats.Paired(values, 0.05)
 	if len(values) < stats.MinBlocks {
@@ -305,7 +314,7 @@ func Located(values []float64) *Interval {
 	return &Interval{s.Value, s.Low, s.High}
 }
 
-// percentiles are the metrics that are read off a distribution of latencies.
+// percentiles are the metrics that come from a distribution of latencies.
 var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
 func wholeMedian(values []float64) *int64 { return new(int64(stats.Median(values))) }
@@ -333,16 +342,16 @@ func (c *CaseResult) doubt() string {
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
-// disagreement names the rows for which wall time says something else than the cost.
+// disagreement is a warning that names the contenders whose wall time differs from their cost.
 func (c *CaseResult) disagreement() string {
-	var apart []string
+	var rows []string
 	for _, r := range c.Rows {
 		if r.Wall != nil && r.Row.Role == record.RoleContender {
-			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Value, r.Wall.Low, r.Wall.High))
+			rows = append(rows, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Value, r.Wall.Low, r.Wall.High))
 		}
 	}
-	if apart == nil {
+	if rows == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: ratios are of costs, which are CPU time; by wall time it is %s", c.Name, strings.Join(apart, ", "))
+	return fmt.Sprintf("%s: ratios are of costs, which are CPU time; by wall time it is %s", c.Name, strings.Join(rows, ", "))
 }

@@ -12,7 +12,7 @@ import (
 	"postage/record"
 )
 
-// Outcome is the verdict on a row's old and new code.
+// Outcome is what a gate says of a row.
 type Outcome string
 
 const (
@@ -26,8 +26,8 @@ const (
 	NotGated Outcome = "not gated"
 )
 
-// familyLevel bounds the probability of calling any row changed when none is: slower in one
-// comparison of a hundred, faster in another.
+// familyLevel bounds the probability that any row is called changed when none is. Half of it is for
+// slower, half for faster.
 const familyLevel = 0.02
 
 // adviceMargin is the margin that the whole interval between two runs must exceed for a verdict.
@@ -35,53 +35,54 @@ const familyLevel = 0.02
 // The gate).
 const adviceMargin = 0.05
 
-// oneLayout is by how much the linker's choice of one function layout may make a row slower: 15%
-// was seen of equal code. A smaller change of sides built in one layout is not gated.
+// oneLayout is how much slower a row may be because of its function layout alone: 15% was seen with
+// equal code. Where each side has one layout, a smaller change is not gated.
 const oneLayout = 0.20
 
-// Changes is what two records say when they are compared.
+// Changes is the comparison of two records.
 type Changes struct {
 	Old, New *record.Record
 	Limits   Thresholds
-	// Rows are those with figures in both records, but for controls and floors: the
-	// most important first.
-	Rows []*Change
-	// Unmatched are the rows with figures in one of the records only.
+	// Rows are the rows with figures in both records, without controls and floors. The most
+	// important is first.
+	Rows      []*Change
 	Unmatched []Unmatched
-	// AcrossMachines reports that the records are from different machines: then nothing here says
+	// AcrossMachines says that the records are from different machines: then no difference says
 	// anything about the code.
 	AcrossMachines bool
-	// Paired says that old and new took turns in one run, which Old and New both are.
+	// Paired says that old and new code took turns in one run. Old and New are then the same
+	// record.
 	Paired bool
-	// Untimed is how many rows of a run against a revision have no figures for want of time.
+	// Untimed is how many rows a run against a revision had no time for.
 	Untimed int
-	// Lost says that rows of a run of Go benchmarks cannot be measured of the new code.
+	// Lost says that some Go benchmarks fail in the new code only.
 	Lost     bool
 	Warnings []string
 }
 
-// Change is what two records say of a row.
+// Change is the comparison of a row.
 type Change struct {
 	Old, New *Result
-	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's
-	// baseline, that the row's time is a multiple of in each run, so that a machine that was slower
-	// as a whole cancels; "" for none.
+	// Anchor is [AnchorRounds] where old and new took turns. Else it is the case's baseline: the
+	// row's time is taken as a multiple of the baseline's in the same run, which cancels a slower
+	// machine. It is "" for none.
 	Anchor string
 	// Ratio is new/old with its 95% interval.
 	Ratio Interval
 	// P is the p-value of no change after Holm over all rows.
 	P float64
-	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
-	// too few blocks. Threshold is that of the row's time, as a fraction. Both are NaN where old
-	// and new did not take turns.
+	// Seen is the smallest ratio that would have been found: 1.012 for 1.2%, +Inf with too few
+	// blocks. Threshold is the gate's threshold for the row's time, as a fraction. Both are NaN
+	// where old and new did not take turns.
 	Seen      float64
 	Threshold float64
-	// Spread is the standard deviation of the ratio between function layouts, as a fraction, beyond
-	// the spread of blocks with one layout; nil if there was one layout.
+	// Spread is how much the ratio varies from one function layout to another: a standard
+	// deviation, as a fraction, without the spread of blocks within a layout. It is nil if there
+	// was one layout.
 	Spread *float64
 	// Verdict is faster, slower, same or undecided.
 	Verdict Verdict
-	// Time is the outcome of the times alone, Outcome that of times and counts.
+	// Time is the outcome of the times alone. Outcome also takes in the counts.
 	Time    Outcome
 	Outcome Outcome
 	Counts  []Count
@@ -103,7 +104,7 @@ type Count struct {
 type Unmatched struct {
 	Row    string
 	Reason string
-	Old    bool // it is the old record that has them
+	Old    bool // the old record has the figures
 }
 
 // judge gives each row a verdict and sorts the rows.
@@ -123,7 +124,7 @@ func (c *Changes) judge(margin float64) {
 	slices.SortStableFunc(c.Rows, byImportance)
 }
 
-// judge sets the verdict and outcomes; single says that each side has a single function layout.
+// judge sets the verdict and outcomes. single says that each side has one function layout.
 func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	t := &c.test
 	c.Ratio = ratioOf(t)
@@ -133,7 +134,7 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	}
 	c.Seen, c.Threshold = math.Exp(max(t.Seen, math.Log1p(limits.Time))), limits.Time
 	if limits.OrSeen && t.SeenOne > math.Log1p(limits.Time) {
-		c.Threshold = min(math.Expm1(t.SeenOne), mostSeen)
+		c.Threshold = min(math.Expm1(t.SeenOne), MostSeen)
 	}
 	regressed := limits.Time
 	if single {
@@ -168,7 +169,7 @@ func caseResults(rec *record.Record) map[string]*CaseResult {
 	return cases
 }
 
-// why says why the other record has no figures of a row.
+// why says why the other record has no figures for a row.
 func why(r *Result) string {
 	switch {
 	case r == nil:
@@ -179,7 +180,7 @@ func why(r *Result) string {
 	return ": the other says " + string(r.Row.Proof)
 }
 
-// counts compares what can be counted.
+// counts compares allocations, bytes, instructions and sizes.
 func (c *Changes) counts(old, new *Result) []Count {
 	var counts []Count
 	add := func(metric, unit string, limit, was, is float64, each func(s *record.Series, n int) []float64) {
@@ -217,8 +218,8 @@ func (c *Changes) counts(old, new *Result) []Count {
 // spread is where most values of a count lie.
 type spread struct{ low, high float64 }
 
-// spreadOf is where the middle 80% of a row's values lie. It is one value where the contender does
-// the same each time, and remains so when a background goroutine allocated in a few of the batches.
+// spreadOf is where the middle 80% of a row's values lie. It is one value if the contender does the
+// same each time, even if a background goroutine allocates in a few batches.
 func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series, n int) []float64) spread {
 	var values []float64
 	for _, block := range rec.BlocksOf(row.Case) {
@@ -230,7 +231,7 @@ func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series,
 	return spread{values[len(values)/10], values[(len(values)-1)*9/10]}
 }
 
-// whole are counts of batches of n operations, an operation, rounded down.
+// whole divides the totals of batches by their n operations, rounding down.
 func whole(totals []int64, n int) []float64 {
 	var each []float64
 	for _, total := range totals {

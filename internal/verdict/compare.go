@@ -45,7 +45,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 		c.match(oldCases[name], newCases[name])
 		base := c.baseline(oldCases[name], newCases[name])
 		for _, row := range c.Rows[from:] {
-			values := func(c *CaseResult, r *Result) []float64 { return absolute(c.figured.rec, r.Row) }
+			values := func(c *CaseResult, r *Result) []float64 { return absolute(c.Record, r.Row) }
 			if base != "" && base != row.New.Row.Contender {
 				row.Anchor = base
 				values = func(c *CaseResult, r *Result) []float64 { return c.BlockValues(r, c.Of(base)) }
@@ -62,11 +62,11 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
-// differences are those in settings that figures depend on.
+// differences are the settings that figures depend on and that the records do not share.
 func differences(old, new *record.Record) (all []string) {
-	differ := func(what string, of, other any) {
-		if of != other {
-			all = append(all, fmt.Sprintf("old was measured with %s %v, new with %v", what, of, other))
+	differ := func(what string, was, is any) {
+		if was != is {
+			all = append(all, fmt.Sprintf("old was measured with %s %v, new with %v", what, was, is))
 		}
 	}
 	differ("seed", old.Run.Seed, new.Run.Seed)
@@ -87,7 +87,7 @@ func (c *Changes) baseline(old, new *CaseResult) string {
 	return new.Baseline.Row.Contender
 }
 
-// match finds the rows of a case that both records have figures of.
+// match adds the rows of a case, each with its figures in both records.
 func (c *Changes) match(old, new *CaseResult) {
 	results := func(c *CaseResult) map[string]*Result {
 		m := map[string]*Result{}
@@ -136,9 +136,9 @@ func absolute(rec *record.Record, row *record.Row) []float64 {
 	return values
 }
 
-// RatioOf is the cost, or time, of a row as a multiple of another's in one run: of one case, by the
-// blocks that both took part in, or, where these are too few, by what either is of the baseline;
-// of two cases from the times alone, which is wider. It is false if either has no figures.
+// RatioOf is a row's cost, or time, as a multiple of another's in one run. For rows of one case it
+// is [CaseResult.RatioOf]. For rows of two cases it compares the times alone, and the interval is
+// wider. It is false if either has no figures.
 func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	a, b := rec.Row(row), rec.Row(base)
 	if a == nil || b == nil || !a.OK() || !b.OK() {
@@ -153,10 +153,11 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	return c.RatioOf(c.Of(a.Contender), c.Of(b.Contender))
 }
 
-// RatioOf is the cost, or time, of a row as a multiple of another's in the case. It is false if
-// either has no figures.
+// RatioOf is a row's cost, or time, as a multiple of another's. It uses the blocks that have both
+// rows. If these are too few, it divides the two ratios to the baseline. It is false if either row
+// has no figures.
 func (c *CaseResult) RatioOf(row, base *Result) (Interval, bool) {
-	p := c.figured.pair(row.Row, base.Row)
+	p := c.pair(row.Row, base.Row)
 	if ratio := Compare(p.values()); len(p.series) >= stats.MinBlocks || row.Ratio == nil || base.Ratio == nil {
 		return ratio.Interval, len(p.series) > 0
 	}

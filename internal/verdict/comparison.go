@@ -9,14 +9,14 @@ import (
 // Comparison is a contender compared with another, as ratios of a quantity: 0.5 is half of it. Low
 // and High are 0 and +Inf while there are too few blocks.
 type Comparison struct {
-	To string // the contender that it is compared with, if it is one of a case
+	To string // the contender that it is compared with, "" for none
 	Interval
 	HalfWidth float64 // half the interval's width: 0.01 is ±1%; +Inf with too few blocks
 	seen      float64 // the least logarithm that is called different, 0 if not known
 }
 
-// differenceLevel is the p-value above which nothing is called different: where intervals are wide,
-// the margin alone would let too many of equal things be.
+// differenceLevel is the p-value above which nothing is called different. The margin alone would
+// call too many equal things different where intervals are wide.
 const differenceLevel = 0.005
 
 // Compare estimates the ratio from the block values, with its 95% interval.
@@ -28,8 +28,8 @@ func Compare(blockValues []float64) Comparison {
 	return Comparison{"", ratioOf(&s), (s.High - s.Low) / 2, s.Seen}
 }
 
-// Needed is the slowdown that would have made the comparison one of something slower, spread as it
-// is; 0.02 is 2%.
+// Needed is the smallest slowdown that Decide would have called slower, with the same spread: 0.02
+// is 2%.
 func (c Comparison) Needed(margin float64) float64 {
 	return math.Expm1(max(margin-math.Log(c.Low), c.seen-math.Log(c.Value)))
 }

@@ -7,7 +7,6 @@
 //  2. [CompareRecords] compares two runs row by row, [ComparePaired] two versions of the
 //     code that took turns in one run. Each row's outcome is regressed, passed or
 //     inconclusive, judged by [Thresholds].
-//  3. [Changes.Confirm] asks rows that regressed once more, with blocks measured afresh.
 //
 // The mathematics is in package stats, the data in package record. Packages that print,
 // gate or keep figures start here; nothing here knows how a figure was measured.

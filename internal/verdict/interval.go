@@ -5,14 +5,13 @@ import (
 	"math"
 )
 
-// Interval is a value with its 95% interval; a bound is infinite where there are too few blocks for
-// one.
+// Interval is a value with its 95% interval. With too few blocks its bounds are infinite.
 type Interval struct {
 	Value, Low, High float64
 }
 
-// MarshalJSON writes value, low and high. Bounds that there are too few blocks for are null, and so
-// is an interval of no number.
+// MarshalJSON writes value, low and high. Infinite bounds are null. An interval whose value is no
+// number is null as a whole.
 func (i Interval) MarshalJSON() ([]byte, error) {
 	var out struct {
 		Value float64  `json:"value"`
@@ -29,7 +28,7 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Exactly is a figure that was counted.
+// Exactly is the interval of a figure that was counted.
 func Exactly(v float64) Interval { return Interval{v, v, v} }
 
 // Bounded reports whether there were enough blocks for both bounds.
@@ -37,7 +36,6 @@ func (i Interval) Bounded() bool {
 	return !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) && !math.IsNaN(i.Value)
 }
 
-// Contains reports whether the interval does.
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }
 
 // Plus adds s times another figure. The errors of figures that were measured separately are
@@ -55,14 +53,10 @@ func (i Interval) Plus(s float64, o Interval) Interval {
 	}
 }
 
-// Times multiplies by a factor above 0.
-func (i Interval) Times(f float64) Interval { return Interval{i.Value * f, i.Low * f, i.High * f} }
-
-// to is the interval in proportion, about another value.
+// to is an interval about another value, with bounds in proportion.
 func (i Interval) to(value float64) *Interval {
-	i = i.Times(value / i.Value)
-	i.Value = value
-	return &i
+	factor := value / i.Value
+	return &Interval{value, i.Low * factor, i.High * factor}
 }
 
 // Each is the interval with a function of its value and bounds in their place.

@@ -15,14 +15,13 @@ const (
 	Lower  Verdict = "lower"
 )
 
-// MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric, in
-// the old code and the new.
+// MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric,
+// before and after.
 type MetricChange struct {
 	Unit string
 	Old  float64
 	New  float64
-	// Ratio is new/old with its 95% interval, as that of the times; nil where a block has 0 or
-	// less.
+	// Ratio is new/old with its 95% interval, nil if a block has 0 or less.
 	Ratio *Interval
 	// P is the p-value of no change after Holm over all figures of all rows.
 	P       float64
@@ -40,7 +39,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided})
 			}
 		}
-		rows := cases[r.New.Row.Case].figured.pair(r.New.Row, r.Old.Row)
+		rows := cases[r.New.Row.Case].pair(r.New.Row, r.Old.Row)
 		for j := range r.Metrics {
 			m := &r.Metrics[j]
 			if shift := rows.metric(m.Unit, level); shift != nil {
@@ -64,8 +63,8 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	}
 }
 
-// metric is by how much a counter of the row lies above the other's, nil where a logarithm cannot
-// be taken of it.
+// metric compares a counter of the two rows. It is nil if a block lacks the counter, or has 0 or
+// less.
 func (p *pair) metric(unit string, level float64) *stats.Shift {
 	var values []float64
 	for i := range p.series {
@@ -83,7 +82,7 @@ func (p *pair) metric(unit string, level float64) *stats.Shift {
 		return nil
 	}
 	if slices.Min(values) == slices.Max(values) && len(values) >= stats.MinBlocks {
-		// The same in every block: counted, and no sample of anything.
+		// A ratio that is the same in every block has no spread to estimate.
 		exact := stats.Shift{Value: values[0], Low: values[0], High: values[0]}
 		if values[0] == 0 {
 			exact.P = 1

@@ -20,11 +20,10 @@ func IsAgainst(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" }) || IsSame(rec)
 }
 
-// IsSame reports whether nothing was measured against the revision, as all is the same code. Older
-// records have the revision among the patterns.
+// IsSame reports whether a run against a revision measured nothing, because all of the code is the
+// same.
 func IsSame(rec *record.Record) bool {
-	against := func(p string) bool { return strings.HasPrefix(p, "-against=") }
-	return len(rec.Rows) == 0 && (strings.HasPrefix(rec.Run.Vary, "@") || slices.ContainsFunc(rec.Run.Patterns, against))
+	return len(rec.Rows) == 0 && strings.HasPrefix(rec.Run.Vary, "@")
 }
 
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
@@ -33,13 +32,12 @@ func IsSame(rec *record.Record) bool {
 //  1. A row's cost is compared by the values of its blocks, new against old (see
 //     [CaseResult.BlockValues]); its wall time where it waits for a server, or waits more than the
 //     old one.
-//  2. Blocks with the same function layout are one group, and the tests of all rows are those of
-//     [stats.Moderated].
-//  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
-//     side), and the estimate to be at the threshold. Passed needs the upper bound under it. It is
-//     not adjusted for many rows, as each row that is really beyond the threshold must be missed by
-//     itself.
-//  4. Counts are compared as by [CompareRecords].
+//  2. Blocks with the same function layout are one group. [stats.Moderated] tests all rows.
+//  3. A row regressed if its p-value after Holm over all rows is at most 2% (1% on the slower side),
+//     and its estimate is at the threshold or beyond. It passed if its upper bound is under the
+//     threshold. The bound is not adjusted for many rows: each row that is beyond the threshold
+//     would have to be missed by itself.
+//  4. Counts are compared as [CompareRecords] does.
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true, Untimed: untimed(rec)}
 	cases := caseResults(rec)
@@ -76,10 +74,10 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	var rows []stats.Grouped
 	unlike := 0
 	for _, r := range c.Rows {
-		f := cases[r.New.Row.Case].figured
-		p := f.pair(r.New.Row, r.Old.Row)
+		in := cases[r.New.Row.Case]
+		p := in.pair(r.New.Row, r.Old.Row)
 		values := p.values()
-		if f.waits(r.New.Row) > wallApart*f.waits(r.Old.Row) {
+		if in.wallPerCPU(r.New.Row) > wallDiffers*in.wallPerCPU(r.Old.Row) {
 			values = p.walls()
 		}
 		rows = append(rows, p.grouped(values))
@@ -100,8 +98,7 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	}
 }
 
-// grouped are values of the blocks by their programs' function layout; each block alone where there
-// is one layout.
+// grouped groups the blocks' values by function layout. With one layout each block is a group.
 func (p *pair) grouped(values []float64) stats.Grouped {
 	byLayout := map[int][]float64{}
 	for i, v := range values {

@@ -10,11 +10,11 @@ import (
 	"postage/record"
 )
 
-// Recipe says what to do about a run that is inconclusive: the budget that its rows would have
-// enough time with. It is "" for any other outcome.
+// Recipe says which budget would give the rows of an inconclusive run enough time. It is "" for any
+// other outcome.
 func (c *Changes) Recipe() string {
 	timed := *c
-	timed.Lost = false // for which no time helps
+	timed.Lost = false // more time does not help them
 	if !c.Paired || timed.Outcome() != Inconclusive {
 		return ""
 	}
@@ -35,8 +35,7 @@ func (c *Changes) Recipe() string {
 	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
 }
 
-// untimed counts the rows that were not measured, nor their old versions, as there was no time for
-// them.
+// untimed counts the old versions that there was no time for.
 func untimed(rec *record.Record) (n int) {
 	for i := range rec.Rows {
 		if r := &rec.Rows[i]; r.OldOf != "" && r.Proof.Is(record.ProofNotMeasured) {

@@ -19,17 +19,18 @@ type Thresholds struct {
 	Allocs float64 // allocs/op
 	Bytes  float64 // B/op
 	Size   float64 // the row's own figures, such as encoded-bytes
-	// Instructions are those executed, an operation, where the machine counts them.
+	// Instructions is for instructions/op, where the machine counts them.
 	Instructions float64
 	// OrSeen raises the threshold of a row's time to the smallest change that could be seen, at
 	// most 10%. It is for a gate without a threshold of time.
 	OrSeen bool
 }
 
-// mostSeen is the greatest threshold that OrSeen sets.
-const mostSeen = 0.10
+// MostSeen is the greatest threshold that OrSeen sets. Counts whose tolerance is greater are
+// inconclusive.
+const MostSeen = 0.10
 
-// DefaultThresholds are those of a gate that is given none.
+// DefaultThresholds are the thresholds of a gate if the user sets none.
 func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions: 0.03, OrSeen: true} }
 
 // ParseThresholds reads thresholds from a YAML text such as

@@ -9,44 +9,27 @@ import (
 	"postage/record"
 )
 
-// figured is a case with the blocks that its rows' figures are computed from.
-type figured struct {
-	rec    *record.Record
-	blocks []*record.Block
-	rows   []*record.Row
-}
-
-func newFigured(rec *record.Record, name string) *figured {
-	f := &figured{rec: rec, blocks: rec.BlocksOf(name)}
-	for i := range rec.Rows {
-		if row := &rec.Rows[i]; row.Case == name {
-			f.rows = append(f.rows, row)
-		}
-	}
-	return f
-}
-
 // pair is two rows in the blocks that both took part in.
 type pair struct {
 	row, base       *record.Row
 	series, against []*record.Series
-	at              []int // the blocks, in the case's
-	layouts         []int // of the blocks' programs
+	numbers         []int // the blocks' numbers in the case, from 0
+	layouts         []int // the function layouts of the blocks' programs
 }
 
-func (f *figured) pair(row, base *record.Row) *pair {
+func (c *CaseResult) pair(row, base *record.Row) *pair {
 	p := &pair{row: row, base: base}
-	for i, block := range f.blocks {
+	for i, block := range c.blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil {
 			p.series, p.against = append(p.series, s), append(p.against, b)
-			p.at, p.layouts = append(p.at, i), append(p.layouts, block.Layout)
+			p.numbers, p.layouts = append(p.numbers, i), append(p.layouts, block.Layout)
 		}
 	}
 	return p
 }
 
-// values are the block values of the rows' quantity: of costs, the logarithm of the ratio of sums
-// of CPU time over sums of operations.
+// values are the block values of the rows' quantity. For costs, a block's value is the logarithm of
+// one row's CPU time per operation over the other's.
 func (p *pair) values() []float64 {
 	if p.base.Value != record.ValueCost {
 		return p.walls()
@@ -58,8 +41,8 @@ func (p *pair) values() []float64 {
 	return values
 }
 
-// walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio;
-// of contenders that have batches of their own number, the logarithm of the ratio of the means.
+// walls are the block values of wall time: the mean over the rounds of the logarithm of the ratio.
+// If one row had more batches than the other, it is the logarithm of the ratio of their means.
 func (p *pair) walls() []float64 {
 	values := make([]float64, len(p.series))
 	for i, s := range p.series {
@@ -73,24 +56,25 @@ func (p *pair) walls() []float64 {
 	return values
 }
 
-// wallApart is by what factor wall time and CPU time must differ to be told.
-const wallApart = 1.25
+// wallDiffers is the factor from which a row's ratio of wall time to CPU time counts as different
+// from another row's.
+const wallDiffers = 1.25
 
-// waits is the wall time of a row's batches over their CPU time, in the middle, without those that
-// collect, as they end before their collection does: above 1 the row waits, below it works on
-// several processors.
-func (f *figured) waits(row *record.Row) float64 {
-	var each []float64
-	for _, block := range f.blocks {
+// wallPerCPU is the median over a row's batches of wall time over CPU time. Above 1 the row waits,
+// below 1 it works on several processors. It leaves out batches in which a collection began,
+// because such a batch ends before its collection does.
+func (c *CaseResult) wallPerCPU(row *record.Row) float64 {
+	var ratios []float64
+	for _, block := range c.blocks {
 		s := block.Of(row.Name)
 		for i := 0; s != nil && i < len(s.CPUNS); i++ {
 			if s.CPUNS[i] > 0 && (s.Collections == nil || s.Collections[i] == 0) {
-				each = append(each, float64(s.WallNS[i])/float64(s.CPUNS[i]))
+				ratios = append(ratios, float64(s.WallNS[i])/float64(s.CPUNS[i]))
 			}
 		}
 	}
-	if len(each) == 0 {
+	if len(ratios) == 0 {
 		return 1
 	}
-	return stats.Median(each)
+	return stats.Median(ratios)
 }

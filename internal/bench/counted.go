@@ -1,4 +1,4 @@
-package verdict
+package bench
 
 import (
 	"cmp"
@@ -6,19 +6,21 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"postage/internal/verdict"
 )
 
-// Counted is what was counted of a benchmark by an engine that executes its instructions one by
-// one. It says nothing about time. Its JSON form is part of a stable interface.
+// Counted is what an engine counted while it executed a benchmark's instructions one by one. It
+// says nothing about time. Its JSON form is part of a stable interface.
 type Counted struct {
 	Case string    `json:"name"`
 	Old  *Executed `json:"old"` // nil where there is one side
 	New  *Executed `json:"new"` // nil where nothing was counted
-	// Tolerance is by how much more a side may execute, as a fraction.
-	Tolerance float64 `json:"tolerance"`
-	Outcome   Outcome `json:"outcome"`
-	Why       string  `json:"why"` // it regressed, or is inconclusive
-	// Functions are those whose own instructions differ most, at most ten, and by more than a
+	// Tolerance is how much more the new side may execute, as a fraction.
+	Tolerance float64         `json:"tolerance"`
+	Outcome   verdict.Outcome `json:"outcome"`
+	Why       string          `json:"why"` // it regressed, or is inconclusive
+	// Functions lists the functions that changed most, at most ten. Each changed by more than a
 	// quarter of the threshold.
 	Functions []CountedFunction `json:"functions"`
 	Warnings  []string          `json:"warnings"`
@@ -27,7 +29,7 @@ type Counted struct {
 
 // Executed is what an operation executes and allocates.
 type Executed struct {
-	// Instructions are the mean of those of the processes.
+	// Instructions is the mean over the processes.
 	Instructions float64            `json:"instructions_op"`
 	Allocs       float64            `json:"allocs_op"`
 	Bytes        float64            `json:"bytes_op"`
@@ -35,7 +37,8 @@ type Executed struct {
 	Functions    map[string]float64 `json:"-"`
 }
 
-// CountedFunction is what a function executes itself, an operation.
+// CountedFunction is how many instructions an operation executes in one function, without those
+// that it calls.
 type CountedFunction struct {
 	Function string  `json:"function"`
 	Old      float64 `json:"old"`
@@ -43,17 +46,17 @@ type CountedFunction struct {
 }
 
 const (
-	// countLimit is by how much more a side may execute if no threshold says otherwise, and
-	// countErrors how many standard errors of the difference where that is more: what a map's order
-	// or a hash's seed changes from process to process is not the code's.
+	// countLimit is how much more the new side may execute if the user sets no threshold. The limit
+	// rises to countErrors standard errors of the difference, because the order of a map or the
+	// seed of a hash changes the count from process to process.
 	countLimit  = 0.005
 	countErrors = 4
 	// mostFunctions is how many functions are listed.
 	mostFunctions = 10
 )
 
-// CountThresholds are those of a gate of counts that is given none.
-func CountThresholds() Thresholds { return Thresholds{Instructions: countLimit} }
+// CountThresholds are the thresholds of bench --count if the user sets none.
+func CountThresholds() verdict.Thresholds { return verdict.Thresholds{Instructions: countLimit} }
 
 // Spread is the standard deviation of the processes' counts, as a fraction.
 func (e *Executed) Spread() float64 {
@@ -67,8 +70,8 @@ func (e *Executed) Spread() float64 {
 	return math.Sqrt(square/float64(len(e.Processes)-1)) / e.Instructions
 }
 
-// uncertain is by how much the counts of two sides may differ by chance, as a fraction; of one
-// side, those of two like it.
+// uncertain is how much two sides may differ by chance, as a fraction. Where there is one side, it
+// assumes a second with the same spread.
 func (c *Counted) uncertain() float64 {
 	old := c.New
 	if c.Old != nil {
@@ -79,31 +82,32 @@ func (c *Counted) uncertain() float64 {
 }
 
 // Sure says that the counts are known better than the threshold.
-func (c *Counted) Sure(limits Thresholds) bool { return c.uncertain() <= limits.Instructions }
+func (c *Counted) Sure(limits verdict.Thresholds) bool { return c.uncertain() <= limits.Instructions }
 
 // Ratio is new/old.
 func (c *Counted) Ratio() float64 { return c.New.Instructions / c.Old.Instructions }
 
 // Judge sets the outcome, and which functions moved.
-func (c *Counted) Judge(limits Thresholds) {
+func (c *Counted) Judge(limits verdict.Thresholds) {
 	if c.Old == nil {
 		return
 	}
-	c.Tolerance, c.Outcome, c.Why = max(limits.Instructions, c.uncertain()), Passed, ""
-	for _, of := range []struct {
-		unit             string
-		old, new, beyond float64
+	c.Tolerance, c.Outcome, c.Why = max(limits.Instructions, c.uncertain()), verdict.Passed, ""
+	for _, figure := range []struct {
+		unit            string
+		old, new, limit float64
 	}{
 		{"instructions", c.Old.Instructions, c.New.Instructions, c.Tolerance},
 		{"allocations", math.Floor(c.Old.Allocs), math.Floor(c.New.Allocs), limits.Allocs},
 		{"bytes allocated", math.Floor(c.Old.Bytes), math.Floor(c.New.Bytes), max(limits.Bytes, c.Tolerance)},
 	} {
-		if of.new > of.old*(1+of.beyond) && c.Outcome == Passed {
-			c.Outcome, c.Why = Regressed, fmt.Sprintf("%s %.1f → %.1f an operation", of.unit, of.old, of.new)
+		if figure.new > figure.old*(1+figure.limit) && c.Outcome == verdict.Passed {
+			c.Outcome = verdict.Regressed
+			c.Why = fmt.Sprintf("%s %.1f → %.1f an operation", figure.unit, figure.old, figure.new)
 		}
 	}
-	if c.Outcome == Passed && c.Tolerance > mostSeen {
-		c.Outcome, c.Why = Inconclusive, fmt.Sprintf("its counts differ by %.2g%% from process to process", 100*c.New.Spread())
+	if c.Outcome == verdict.Passed && c.Tolerance > verdict.MostSeen {
+		c.Outcome, c.Why = verdict.Inconclusive, fmt.Sprintf("its counts differ by %.2g%% from process to process", 100*c.New.Spread())
 	}
 	both := maps.Clone(c.Old.Functions)
 	maps.Copy(both, c.New.Functions)
@@ -122,45 +126,43 @@ func (c *Counted) Judge(limits Thresholds) {
 
 // CountedRun is a run of counts: its record, and its JSON form, which is a stable interface.
 type CountedRun struct {
-	Version int     `json:"version"`
-	What    string  `json:"what"`
-	Outcome Outcome `json:"outcome"` // the worst of the rows': that of a gate
-	// Arguments are the packages and flags that it was asked for, Vary what the sides differ in,
-	// and Programs the SHA-256 of the programs of all sides.
+	Version int             `json:"version"`
+	What    string          `json:"what"`
+	Outcome verdict.Outcome `json:"outcome"` // the worst of the rows'
+	// Arguments are the user's packages and flags. Vary is what the sides differ in. Programs is
+	// the SHA-256 of all programs.
 	Arguments []string  `json:"arguments"`
 	Vary      string    `json:"vary"`
 	Programs  string    `json:"programs"`
 	Rows      []Counted `json:"rows"`
 	Notes     []string  `json:"notes"` // what was not counted, and why
-	// Lost names what the new side cannot be counted of: a package that does not build there, or a
-	// benchmark that fails there only.
+	// Lost names the packages and benchmarks that fail on the new side only.
 	Lost []string `json:"lost,omitempty"`
 }
 
-// CountedVersion is that of the JSON form.
+// CountedVersion is the version of the JSON form.
 const CountedVersion = 1
 
-// NotTime says what the figures are.
-const NotTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector: they are not time"
+const notTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector: they are not time"
 
-// Judge sets the outcome.
+// Judge sets the outcome from the rows.
 func (r *CountedRun) Judge() {
-	r.Version, r.What, r.Outcome = CountedVersion, NotTime, Passed
+	r.Version, r.What, r.Outcome = CountedVersion, notTime, verdict.Passed
 	if len(r.Lost) > 0 {
-		r.Outcome = Inconclusive
+		r.Outcome = verdict.Inconclusive
 	}
 	for i := range r.Rows {
 		switch one := &r.Rows[i]; {
-		case one.Outcome == Regressed:
-			r.Outcome = Regressed
+		case one.Outcome == verdict.Regressed:
+			r.Outcome = verdict.Regressed
 			return
-		case one.Outcome == Inconclusive, one.Failed != "":
-			r.Outcome = Inconclusive
+		case one.Outcome == verdict.Inconclusive, one.Failed != "":
+			r.Outcome = verdict.Inconclusive
 		}
 	}
 }
 
-// Moved says that the instructions differ beyond the tolerance, in either direction.
+// Moved reports whether the instructions differ beyond the tolerance, in either direction.
 func (c *Counted) Moved() bool {
-	return c.Old != nil && c.Failed == "" && math.Abs(c.Ratio()-1) > c.Tolerance || c.Outcome == Regressed
+	return c.Old != nil && c.Failed == "" && math.Abs(c.Ratio()-1) > c.Tolerance || c.Outcome == verdict.Regressed
 }

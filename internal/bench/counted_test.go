@@ -1,4 +1,4 @@
-package verdict_test
+package bench
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 )
 
 // executedOf is what processes executed, half of it in one function.
-func executedOf(processes ...float64) *verdict.Executed {
-	e := &verdict.Executed{Allocs: 1, Bytes: 64, Processes: processes}
+func executedOf(processes ...float64) *Executed {
+	e := &Executed{Allocs: 1, Bytes: 64, Processes: processes}
 	for _, n := range processes {
 		e.Instructions += n / float64(len(processes))
 	}
@@ -22,7 +22,7 @@ func TestCountedOutcomes(t *testing.T) {
 	more := *quiet
 	more.Allocs = 2
 	for name, of := range map[string]struct {
-		old, new *verdict.Executed
+		old, new *Executed
 		want     verdict.Outcome
 		moved    bool
 	}{
@@ -34,20 +34,20 @@ func TestCountedOutcomes(t *testing.T) {
 		"1% more, in 2% noise": {executedOf(980, 1000, 1020), executedOf(990, 1010, 1030), verdict.Passed, false},
 		"noise":                {executedOf(900, 1000, 1100), executedOf(900, 1000, 1100), verdict.Inconclusive, false},
 	} {
-		c := verdict.Counted{Old: of.old, New: of.new}
-		c.Judge(verdict.CountThresholds())
+		c := Counted{Old: of.old, New: of.new}
+		c.Judge(CountThresholds())
 		if c.Outcome != of.want || c.Moved() != of.moved || (c.Why == "") != (of.want == verdict.Passed) {
 			t.Errorf("%s: %s, moved %t, %q: want %s, %t", name, c.Outcome, c.Moved(), c.Why, of.want, of.moved)
 		}
 		if name == "1% more" && (len(c.Functions) != 1 || c.Functions[0].Function != "hot" || c.Functions[0].New-c.Functions[0].Old != 10) {
 			t.Errorf("it is in %+v", c.Functions)
 		}
-		run := verdict.CountedRun{Rows: []verdict.Counted{{Outcome: verdict.Passed}, c}}
+		run := CountedRun{Rows: []Counted{{Outcome: verdict.Passed}, c}}
 		if run.Judge(); run.Outcome != of.want {
 			t.Errorf("%s: a gate says otherwise", name)
 		}
 	}
-	run := verdict.CountedRun{Rows: []verdict.Counted{{Outcome: verdict.Passed}, {Failed: "hang"}}}
+	run := CountedRun{Rows: []Counted{{Outcome: verdict.Passed}, {Failed: "hang"}}}
 	if run.Judge(); run.Outcome != verdict.Inconclusive {
 		t.Error("what could not be counted passes")
 	}
