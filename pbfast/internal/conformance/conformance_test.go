@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		t.Skipf("the runner needs a newer glibc than this machine's: POSTAGE_GLIBC can name one\n%s", out)
 	}
 	testee := filepath.Join(dir, "testee")
-	command(t, ".", "go", "test", "-c", "-o", testee, opaquetest.Overlay(t, filepath.Join("..", "..")), ".")
+	command(t, ".", "go", "test", "-vet=off", "-c", "-o", testee, opaquetest.Overlay(t, filepath.Join("..", "..")), ".")
 	var expected []string
 	for _, mode := range []string{"protobuf", "hook", "direct", "opaque"} {
 		cmd := exec.Command(runner[0], append(runner[1:], "--enforce_recommended", "--maximum_edition", "2023", "--output_dir", dir, testee)...)

@@ -55,7 +55,7 @@ func Overlay(t testing.TB, module string) string {
 		request.FileToGenerate = []string{last.GetName()}
 		for _, plugin := range []string{"google.golang.org/protobuf/cmd/protoc-gen-go", "./cmd/protoc-gen-pbfast"} {
 			if strings.HasPrefix(plugin, "./") {
-				request.Parameter = proto.String("names=vt,reuse=true")
+				request.Parameter = proto.String("methods=true,names=vt,reuse=true")
 			}
 			for _, made := range run(t, module, plugin, request) {
 				base := path.Base(made.GetName())

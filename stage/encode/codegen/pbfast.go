@@ -78,13 +78,12 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
-	parameters := "names=vt,reuse=true"
+	parameters := "methods=true,names=vt,reuse=true"
 	switch filepath.Base(dir) {
 	case "conformance", "memoryplain":
 		return nil
 	case "options":
-		parameters = "own=postage.options.Mixed.own,own=postage.options.Mixed.own_list,own=postage.options.Mixed.own_map,own=postage.options.Owner," +
-			"alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
+		parameters = "methods=true,alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
 	case "memory":
 		parameters += ",share=postage.memory.Shared,share=postage.memory.PartlyShared.shared"
 	}

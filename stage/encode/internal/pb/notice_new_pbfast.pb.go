@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *NoticeNew) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticeNew) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticeNew).pbfastSize)))
 }
 
 func (m *NoticeNew) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -26,22 +28,17 @@ func (m *NoticeNew) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticeNew) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *NoticeNew) SizeOf() (n int) {
+func (m *NoticeNew) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.Serial)
 	n += runtime.SizeSome(1, len(m.Title))
 	if m.Part != nil {
-		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Part.pbfastSize())
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	n += runtime.SizeSome(1, len(m.Note))
 	for _, v := range m.Tags {
@@ -144,6 +141,11 @@ func (m *NoticeNew) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
+func (m *NoticeNew) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *NoticeNew) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -195,9 +197,11 @@ func (m *NoticeNew) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 	return i
 }
 
+func (m *NoticeNewPart) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticeNewPart) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticeNewPart).pbfastSize)))
 }
 
 func (m *NoticeNewPart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -214,12 +218,7 @@ func (m *NoticeNewPart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticeNewPart) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *NoticeNewPart) SizeOf() (n int) {
+func (m *NoticeNewPart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -272,6 +271,11 @@ func (m *NoticeNewPart) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int)
 		}
 	}
 	return m, i
+}
+
+func (m *NoticeNewPart) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *NoticeNewPart) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Notice) SizeOf() int { return m.pbfastSize() }
+
 func (m *Notice) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Notice).pbfastSize)))
 }
 
 func (m *Notice) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -26,22 +28,17 @@ func (m *Notice) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Notice) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Notice) SizeOf() (n int) {
+func (m *Notice) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.Serial)
 	n += runtime.SizeSome(1, len(m.Title))
 	if m.Part != nil {
-		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Part.pbfastSize())
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -150,6 +147,11 @@ func (m *Notice) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 	return m, i
 }
 
+func (m *Notice) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Notice) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -248,9 +250,11 @@ func (m *Notice) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *NoticePart) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticePart) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticePart).pbfastSize)))
 }
 
 func (m *NoticePart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -267,12 +271,7 @@ func (m *NoticePart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticePart) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *NoticePart) SizeOf() (n int) {
+func (m *NoticePart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -316,6 +315,11 @@ func (m *NoticePart) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*
 		}
 	}
 	return m, i
+}
+
+func (m *NoticePart) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *NoticePart) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

@@ -7,36 +7,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *NoticeNew) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *NoticeNew) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *NoticeNew) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *NoticeNew) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *NoticeNew) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *NoticeNew) SizeOf() (n int) {
+func (m *NoticeNew) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.Serial)
 	n += runtime.SizeSome(1, len(m.Title))
 	if m.Part != nil {
-		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Part.pbfastSize())
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	n += runtime.SizeSome(1, len(m.Note))
 	for _, v := range m.Tags {
@@ -139,26 +120,7 @@ func (m *NoticeNew) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
-func (m *NoticeNewPart) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *NoticeNewPart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *NoticeNewPart) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *NoticeNewPart) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *NoticeNewPart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *NoticeNewPart) SizeOf() (n int) {
+func (m *NoticeNewPart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -215,6 +177,6 @@ func (m *NoticeNewPart) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int)
 
 func init() {
 	file_postage_encode_hook_notice_new_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticeNew).pbfastEncode, (*NoticeNew).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticeNewPart).pbfastEncode, (*NoticeNewPart).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticeNew).pbfastSize, (*NoticeNew).pbfastEncode, (*NoticeNew).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticeNewPart).pbfastSize, (*NoticeNewPart).pbfastEncode, (*NoticeNewPart).pbfastDecode)
 }

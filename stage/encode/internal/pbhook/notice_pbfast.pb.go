@@ -7,36 +7,17 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Notice) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Notice) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Notice) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Notice) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Notice) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Notice) SizeOf() (n int) {
+func (m *Notice) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.Serial)
 	n += runtime.SizeSome(1, len(m.Title))
 	if m.Part != nil {
-		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Part.pbfastSize())
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -145,26 +126,7 @@ func (m *Notice) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 	return m, i
 }
 
-func (m *NoticePart) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *NoticePart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *NoticePart) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *NoticePart) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *NoticePart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *NoticePart) SizeOf() (n int) {
+func (m *NoticePart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -212,6 +174,6 @@ func (m *NoticePart) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*
 
 func init() {
 	file_postage_encode_hook_notice_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Notice).pbfastEncode, (*Notice).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticePart).pbfastEncode, (*NoticePart).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Notice).pbfastSize, (*Notice).pbfastEncode, (*Notice).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*NoticePart).pbfastSize, (*NoticePart).pbfastEncode, (*NoticePart).pbfastDecode)
 }

@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *NoticeNew) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticeNew) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticeNew).pbfastSize)))
 }
 
 func (m *NoticeNew) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -26,18 +28,18 @@ func (m *NoticeNew) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticeNew) SizeOf() (n int) {
+func (m *NoticeNew) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.xxx_hidden_Serial)
 	n += runtime.SizeSome(1, len(m.xxx_hidden_Title))
 	if m.xxx_hidden_Part != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Part.pbfastSize())
 	}
 	if m.xxx_hidden_Parts != nil {
 		for _, v := range *m.xxx_hidden_Parts {
-			n += 1 + runtime.SizeBytes(v.SizeOf())
+			n += 1 + runtime.SizeBytes(v.pbfastSize())
 		}
 	}
 	n += runtime.SizeSome(1, len(m.xxx_hidden_Note))
@@ -151,9 +153,11 @@ func (m *NoticeNew) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
+func (m *NoticeNewPart) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticeNewPart) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticeNewPart).pbfastSize)))
 }
 
 func (m *NoticeNewPart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -170,7 +174,7 @@ func (m *NoticeNewPart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticeNewPart) SizeOf() (n int) {
+func (m *NoticeNewPart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}

@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Notice) SizeOf() int { return m.pbfastSize() }
+
 func (m *Notice) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Notice).pbfastSize)))
 }
 
 func (m *Notice) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -26,18 +28,18 @@ func (m *Notice) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Notice) SizeOf() (n int) {
+func (m *Notice) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, m.xxx_hidden_Serial)
 	n += runtime.SizeSome(1, len(m.xxx_hidden_Title))
 	if m.xxx_hidden_Part != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Part.pbfastSize())
 	}
 	if m.xxx_hidden_Parts != nil {
 		for _, v := range *m.xxx_hidden_Parts {
-			n += 1 + runtime.SizeBytes(v.SizeOf())
+			n += 1 + runtime.SizeBytes(v.pbfastSize())
 		}
 	}
 	return n + len(m.unknownFields)
@@ -157,9 +159,11 @@ func (m *Notice) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 	return m, i
 }
 
+func (m *NoticePart) SizeOf() int { return m.pbfastSize() }
+
 func (m *NoticePart) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*NoticePart).pbfastSize)))
 }
 
 func (m *NoticePart) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -176,7 +180,7 @@ func (m *NoticePart) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NoticePart) SizeOf() (n int) {
+func (m *NoticePart) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
