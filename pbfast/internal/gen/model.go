@@ -284,7 +284,7 @@ func slotBytes(f *field) int {
 // two bytes of hostile input make a decoder allocate, and what is wasted where most of what is
 // optional is missing.
 const (
-	maxSlotBytes = 512
+	maxSlotBytes = 256
 	huge         = 1 << 30
 )
 

@@ -1428,25 +1428,22 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder
 }
 
 type pbfastTestAllTypesEdition2023Parts struct {
-	OptionalInt32          int32
-	OptionalInt64          int64
-	OptionalUint32         uint32
-	OptionalUint64         uint64
-	OptionalSint32         int32
-	OptionalSint64         int64
-	OptionalFixed32        uint32
-	OptionalFixed64        uint64
-	OptionalSfixed32       int32
-	OptionalSfixed64       int64
-	OptionalFloat          float32
-	OptionalDouble         float64
-	OptionalBool           bool
-	OptionalString         string
-	OptionalNestedEnum     TestAllTypesEdition2023_NestedEnum
-	OptionalForeignEnum    ForeignEnumEdition2023
-	OptionalStringPiece    string
-	OptionalCord           string
-	OptionalForeignMessage pbfastForeignMessageEdition2023Node
+	OptionalInt32       int32
+	OptionalInt64       int64
+	OptionalUint32      uint32
+	OptionalUint64      uint64
+	OptionalSint32      int32
+	OptionalSint64      int64
+	OptionalFixed32     uint32
+	OptionalFixed64     uint64
+	OptionalSfixed32    int32
+	OptionalSfixed64    int64
+	OptionalFloat       float32
+	OptionalDouble      float64
+	OptionalBool        bool
+	OptionalString      string
+	OptionalNestedEnum  TestAllTypesEdition2023_NestedEnum
+	OptionalForeignEnum ForeignEnumEdition2023
 }
 
 type pbfastTestAllTypesEdition2023Node struct {
@@ -1611,11 +1608,7 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 		case 0x92:
 			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
-			if s = runtime.Parts(d, s); s != nil && m.OptionalForeignMessage == nil {
-				m.OptionalForeignMessage, i = s.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
-			}
+			m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
@@ -1636,20 +1629,12 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
 		case 0xc2:
 			if m.OptionalStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalStringPiece = &s.OptionalStringPiece
-				} else {
-					m.OptionalStringPiece = new(string)
-				}
+				m.OptionalStringPiece = new(string)
 			}
 			*m.OptionalStringPiece, i = d.Text(p, i)
 		case 0xca:
 			if m.OptionalCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalCord = &s.OptionalCord
-				} else {
-					m.OptionalCord = new(string)
-				}
+				m.OptionalCord = new(string)
 			}
 			*m.OptionalCord, i = d.Text(p, i)
 		case 0xda:

@@ -605,7 +605,6 @@ type pbfastWholeParts struct {
 	Number int32
 	Other  string
 	Part   pbfastPartNode
-	Second pbfastPartNode
 }
 
 type pbfastWholeNode struct {
@@ -702,11 +701,7 @@ func (m *Whole) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			}
 			*m.Other, i = d.RawText(p, i)
 		case 0x5a:
-			if s = runtime.Parts(d, s); s != nil && m.Second == nil {
-				m.Second, i = s.Second.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
-			}
+			m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
 		default:
 			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
 		}

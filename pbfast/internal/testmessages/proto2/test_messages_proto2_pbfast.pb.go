@@ -1517,22 +1517,6 @@ type pbfastTestAllTypesProto2Parts struct {
 	OptionalString      string
 	OptionalNestedEnum  TestAllTypesProto2_NestedEnum
 	OptionalForeignEnum ForeignEnumProto2
-	OptionalStringPiece string
-	OptionalCord        string
-	DefaultInt32        int32
-	DefaultInt64        int64
-	DefaultUint32       uint32
-	DefaultUint64       uint64
-	DefaultSint32       int32
-	DefaultSint64       int64
-	DefaultFixed32      uint32
-	DefaultFixed64      uint64
-	DefaultSfixed32     int32
-	DefaultSfixed64     int64
-	DefaultFloat        float32
-	DefaultDouble       float64
-	DefaultBool         bool
-	DefaultString       string
 }
 
 type pbfastTestAllTypesProto2Node struct {
@@ -1718,20 +1702,12 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 		case 0xc2:
 			if m.OptionalStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalStringPiece = &s.OptionalStringPiece
-				} else {
-					m.OptionalStringPiece = new(string)
-				}
+				m.OptionalStringPiece = new(string)
 			}
 			*m.OptionalStringPiece, i = d.RawText(p, i)
 		case 0xca:
 			if m.OptionalCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalCord = &s.OptionalCord
-				} else {
-					m.OptionalCord = new(string)
-				}
+				m.OptionalCord = new(string)
 			}
 			*m.OptionalCord, i = d.RawText(p, i)
 		case 0xda:
@@ -2134,128 +2110,72 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			i = d.GroupEnd(i, 0x664, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt32 = &s.DefaultInt32
-				} else {
-					m.DefaultInt32 = new(int32)
-				}
+				m.DefaultInt32 = new(int32)
 			}
 			*m.DefaultInt32, i = runtime.Int[int32](p, i)
 		case 0x790:
 			if m.DefaultInt64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt64 = &s.DefaultInt64
-				} else {
-					m.DefaultInt64 = new(int64)
-				}
+				m.DefaultInt64 = new(int64)
 			}
 			*m.DefaultInt64, i = runtime.Int[int64](p, i)
 		case 0x798:
 			if m.DefaultUint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint32 = &s.DefaultUint32
-				} else {
-					m.DefaultUint32 = new(uint32)
-				}
+				m.DefaultUint32 = new(uint32)
 			}
 			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
 		case 0x7a0:
 			if m.DefaultUint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint64 = &s.DefaultUint64
-				} else {
-					m.DefaultUint64 = new(uint64)
-				}
+				m.DefaultUint64 = new(uint64)
 			}
 			*m.DefaultUint64, i = runtime.Varint(p, i)
 		case 0x7a8:
 			if m.DefaultSint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint32 = &s.DefaultSint32
-				} else {
-					m.DefaultSint32 = new(int32)
-				}
+				m.DefaultSint32 = new(int32)
 			}
 			*m.DefaultSint32, i = runtime.Sint32(p, i)
 		case 0x7b0:
 			if m.DefaultSint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint64 = &s.DefaultSint64
-				} else {
-					m.DefaultSint64 = new(int64)
-				}
+				m.DefaultSint64 = new(int64)
 			}
 			*m.DefaultSint64, i = runtime.Sint64(p, i)
 		case 0x7bd:
 			if m.DefaultFixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed32 = &s.DefaultFixed32
-				} else {
-					m.DefaultFixed32 = new(uint32)
-				}
+				m.DefaultFixed32 = new(uint32)
 			}
 			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 		case 0x7c1:
 			if m.DefaultFixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed64 = &s.DefaultFixed64
-				} else {
-					m.DefaultFixed64 = new(uint64)
-				}
+				m.DefaultFixed64 = new(uint64)
 			}
 			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed32 = &s.DefaultSfixed32
-				} else {
-					m.DefaultSfixed32 = new(int32)
-				}
+				m.DefaultSfixed32 = new(int32)
 			}
 			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed64 = &s.DefaultSfixed64
-				} else {
-					m.DefaultSfixed64 = new(int64)
-				}
+				m.DefaultSfixed64 = new(int64)
 			}
 			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 		case 0x7dd:
 			if m.DefaultFloat == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFloat = &s.DefaultFloat
-				} else {
-					m.DefaultFloat = new(float32)
-				}
+				m.DefaultFloat = new(float32)
 			}
 			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
 		case 0x7e1:
 			if m.DefaultDouble == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultDouble = &s.DefaultDouble
-				} else {
-					m.DefaultDouble = new(float64)
-				}
+				m.DefaultDouble = new(float64)
 			}
 			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
 		case 0x7e8:
 			if m.DefaultBool == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultBool = &s.DefaultBool
-				} else {
-					m.DefaultBool = new(bool)
-				}
+				m.DefaultBool = new(bool)
 			}
 			*m.DefaultBool, i = runtime.Bool(p, i)
 		case 0x7f2:
 			if m.DefaultString == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultString = &s.DefaultString
-				} else {
-					m.DefaultString = new(string)
-				}
+				m.DefaultString = new(string)
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
@@ -6950,22 +6870,6 @@ type pbfastTestAllRequiredTypesProto2Parts struct {
 	RequiredString      string
 	RequiredNestedEnum  TestAllRequiredTypesProto2_NestedEnum
 	RequiredForeignEnum ForeignEnumProto2
-	RequiredStringPiece string
-	RequiredCord        string
-	DefaultInt32        int32
-	DefaultInt64        int64
-	DefaultUint32       uint32
-	DefaultUint64       uint64
-	DefaultSint32       int32
-	DefaultSint64       int64
-	DefaultFixed32      uint32
-	DefaultFixed64      uint64
-	DefaultSfixed32     int32
-	DefaultSfixed64     int64
-	DefaultFloat        float32
-	DefaultDouble       float64
-	DefaultBool         bool
-	DefaultString       string
 }
 
 type pbfastTestAllRequiredTypesProto2Node struct {
@@ -7151,20 +7055,12 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 			*m.RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 		case 0xc2:
 			if m.RequiredStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.RequiredStringPiece = &s.RequiredStringPiece
-				} else {
-					m.RequiredStringPiece = new(string)
-				}
+				m.RequiredStringPiece = new(string)
 			}
 			*m.RequiredStringPiece, i = d.RawText(p, i)
 		case 0xca:
 			if m.RequiredCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.RequiredCord = &s.RequiredCord
-				} else {
-					m.RequiredCord = new(string)
-				}
+				m.RequiredCord = new(string)
 			}
 			*m.RequiredCord, i = d.RawText(p, i)
 		case 0xda:
@@ -7176,128 +7072,72 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt32 = &s.DefaultInt32
-				} else {
-					m.DefaultInt32 = new(int32)
-				}
+				m.DefaultInt32 = new(int32)
 			}
 			*m.DefaultInt32, i = runtime.Int[int32](p, i)
 		case 0x790:
 			if m.DefaultInt64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt64 = &s.DefaultInt64
-				} else {
-					m.DefaultInt64 = new(int64)
-				}
+				m.DefaultInt64 = new(int64)
 			}
 			*m.DefaultInt64, i = runtime.Int[int64](p, i)
 		case 0x798:
 			if m.DefaultUint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint32 = &s.DefaultUint32
-				} else {
-					m.DefaultUint32 = new(uint32)
-				}
+				m.DefaultUint32 = new(uint32)
 			}
 			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
 		case 0x7a0:
 			if m.DefaultUint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint64 = &s.DefaultUint64
-				} else {
-					m.DefaultUint64 = new(uint64)
-				}
+				m.DefaultUint64 = new(uint64)
 			}
 			*m.DefaultUint64, i = runtime.Varint(p, i)
 		case 0x7a8:
 			if m.DefaultSint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint32 = &s.DefaultSint32
-				} else {
-					m.DefaultSint32 = new(int32)
-				}
+				m.DefaultSint32 = new(int32)
 			}
 			*m.DefaultSint32, i = runtime.Sint32(p, i)
 		case 0x7b0:
 			if m.DefaultSint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint64 = &s.DefaultSint64
-				} else {
-					m.DefaultSint64 = new(int64)
-				}
+				m.DefaultSint64 = new(int64)
 			}
 			*m.DefaultSint64, i = runtime.Sint64(p, i)
 		case 0x7bd:
 			if m.DefaultFixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed32 = &s.DefaultFixed32
-				} else {
-					m.DefaultFixed32 = new(uint32)
-				}
+				m.DefaultFixed32 = new(uint32)
 			}
 			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 		case 0x7c1:
 			if m.DefaultFixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed64 = &s.DefaultFixed64
-				} else {
-					m.DefaultFixed64 = new(uint64)
-				}
+				m.DefaultFixed64 = new(uint64)
 			}
 			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed32 = &s.DefaultSfixed32
-				} else {
-					m.DefaultSfixed32 = new(int32)
-				}
+				m.DefaultSfixed32 = new(int32)
 			}
 			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed64 = &s.DefaultSfixed64
-				} else {
-					m.DefaultSfixed64 = new(int64)
-				}
+				m.DefaultSfixed64 = new(int64)
 			}
 			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 		case 0x7dd:
 			if m.DefaultFloat == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFloat = &s.DefaultFloat
-				} else {
-					m.DefaultFloat = new(float32)
-				}
+				m.DefaultFloat = new(float32)
 			}
 			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
 		case 0x7e1:
 			if m.DefaultDouble == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultDouble = &s.DefaultDouble
-				} else {
-					m.DefaultDouble = new(float64)
-				}
+				m.DefaultDouble = new(float64)
 			}
 			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
 		case 0x7e8:
 			if m.DefaultBool == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultBool = &s.DefaultBool
-				} else {
-					m.DefaultBool = new(bool)
-				}
+				m.DefaultBool = new(bool)
 			}
 			*m.DefaultBool, i = runtime.Bool(p, i)
 		case 0x7f2:
 			if m.DefaultString == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultString = &s.DefaultString
-				} else {
-					m.DefaultString = new(string)
-				}
+				m.DefaultString = new(string)
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:

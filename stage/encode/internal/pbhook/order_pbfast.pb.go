@@ -149,8 +149,6 @@ type pbfastOrderParts struct {
 	PaidUnixMs int64
 	Coupon     string
 	Customer   pbfastCustomerNode
-	ShipTo     Address
-	BillTo     Address
 	Total      Money
 }
 
@@ -205,14 +203,8 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 				m.Customer, i = m.Customer.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x3a:
-			if s = runtime.Parts(d, s); s != nil && m.ShipTo == nil {
-				m.ShipTo = &s.ShipTo
-			}
 			m.ShipTo, i = m.ShipTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x42:
-			if s = runtime.Parts(d, s); s != nil && m.BillTo == nil {
-				m.BillTo = &s.BillTo
-			}
 			m.BillTo, i = m.BillTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x4a:
 			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)

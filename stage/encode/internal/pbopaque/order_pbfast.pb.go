@@ -175,8 +175,6 @@ type pbfastOrderParts struct {
 	Items    []*LineItem
 	Coupon   string
 	Customer pbfastCustomerNode
-	ShipTo   Address
-	BillTo   Address
 	Total    Money
 }
 
@@ -225,14 +223,8 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 				m.xxx_hidden_Customer, i = m.xxx_hidden_Customer.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x3a:
-			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_ShipTo == nil {
-				m.xxx_hidden_ShipTo = &s.ShipTo
-			}
 			m.xxx_hidden_ShipTo, i = m.xxx_hidden_ShipTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x42:
-			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_BillTo == nil {
-				m.xxx_hidden_BillTo = &s.BillTo
-			}
 			m.xxx_hidden_BillTo, i = m.xxx_hidden_BillTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x4a:
 			if m.xxx_hidden_Items == nil {
