@@ -134,7 +134,14 @@ func (o *Options) methods() (names []string) {
 			names = append(names, o.method(name))
 		}
 	}
-	return append(names, o.method("UnmarshalReuse"))
+	reuse := o.Reuse
+	for _, asked := range o.Named {
+		reuse = reuse || asked.reuse
+	}
+	if reuse {
+		names = append(names, o.method("UnmarshalReuse"))
+	}
+	return names
 }
 
 // faces writes the methods that people call. As those of protoc-gen-go they come without comments,
